@@ -32,7 +32,7 @@ def read_isolation(config: RunConfig) -> RunConfig:
     """Check the settings that isolate the agent; return the configuration with `agent_endpoint` as HOST:PORT.
 
     Raises UserError if the endpoint is malformed, if `agent_endpoint` or `agent_env` is set without `agent_sandbox`, or
-    if both `agent_sandbox` and `in_process` are set.
+    if `agent_sandbox` is combined with `in_process` or `agent_write`.
     """
     if config.in_process and config.agent_sandbox:
         raise UserError(
@@ -44,6 +44,10 @@ def read_isolation(config: RunConfig) -> RunConfig:
             raise UserError(
                 f"{flag}: applies only to an isolated agent; add --agent-sandbox, or remove {flag}"
             )
+    if config.agent_write and config.agent_sandbox:
+        raise UserError(
+            "--agent-write: an agent with --agent-sandbox may write nowhere; remove one of them"
+        )
     if not config.agent_endpoint:
         return config
     from colbench.sandbox.agent import read_endpoint

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -172,6 +173,15 @@ def _show(value: Any, quoted: bool) -> str:
 
 def _join(*steps: str) -> str:
     return ".".join(filter(None, steps)).replace(".[", "[")
+
+
+def require_finite(place: str, value: object) -> None:
+    """Raise UserError if a value is, or contains, an infinite number or NaN, which JSON files cannot hold."""
+    if isinstance(value, float) and not isfinite(value):
+        raise UserError(f"{place}: expected a finite number, got {value}")
+    if isinstance(value, Mapping | list | tuple):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            require_finite(place, each)
 
 
 def require_whole(place: str, value: object) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from colbench.config import RunConfig, settings
-from colbench.config_errors import did_you_mean, explain, require_whole
+from colbench.config_errors import did_you_mean, explain, require_finite, require_whole
 from colbench.errors import UserError
 
 
@@ -38,6 +38,8 @@ def config_of(
         form = f" ({setting.metavar})" if setting.kind == "list" else ""
         place = places.get(problem.field, problem.key)
         raise UserError(f"{place}: {problem.reason}{form}{problem.given}") from cause
+    for name in known:
+        require_finite(places.get(name, name), getattr(config, name))
     if config.shard and config.shard[0] > config.shard[1]:
         given = "/".join(map(str, config.shard))
         raise UserError(

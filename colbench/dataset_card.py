@@ -12,7 +12,7 @@ from colbench.interfaces import Origin
 
 FRAMEWORK = "colbench"
 SPLIT = "test"
-SIZES = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K"}
+SIZES = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M"}
 """The Hub's size categories, each by its upper limit in rows."""
 LICENSES = {"Apache-2.0": "apache-2.0", "MIT": "mit", "CC-BY-4.0": "cc-by-4.0"}
 """The Hub's license identifiers, by the part of `Origin.license` before its first comma."""

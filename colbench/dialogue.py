@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from colbench.clock import Clock
-from colbench.errors import AgentError, EndpointError, SimulatorError, boundary
+from colbench.errors import AgentError, EndpointError, ScorerError, SimulatorError, boundary
 from colbench.interfaces import Agent, Episode, HumanSimulator, StatefulAgent
 from colbench.messages import (
     ANSWER_MARKER,
@@ -26,6 +26,7 @@ from colbench.messages import (
     Sampled,
     Usage,
     clean,
+    flaw,
     split_thoughts,
 )
 from colbench.registry import get_domain
@@ -132,8 +133,8 @@ class Dialogue:
     async def step(self, reply: object, *, seconds: float, clock: Clock) -> None:
         """Process the agent's reply, which took `seconds`, and get the human's reply unless the dialogue has ended.
 
-        Raises AgentError if the reply is not a message, SimulatorError if the human fails or takes longer than the
-        limit of the agent's `clock`.
+        Raises AgentError if the reply is not a valid message, ScorerError if the domain cannot read the answer, and
+        SimulatorError if the human fails or takes longer than the limit of the agent's `clock`.
         """
         move = read_move(reply)
         self.turns.append(move.turn(seconds))
@@ -150,17 +151,16 @@ class Dialogue:
         with boundary(SimulatorError):
             reply, seconds = await listen(lambda: self._human.respond(self.task, said), clock)
             heard = read_words(reply)
-        words = clean(heard.content)
         self.turns[-1] = replace(
             self.turns[-1],
-            human=words,
-            human_thoughts=clean(heard.thoughts),
+            human=heard.content,
+            human_thoughts=heard.thoughts,
             human_usage=heard.usage,
             human_delivery=heard.delivery,
             human_seconds=seconds,
         )
         seen = heard.images if self._images else ()
-        self.messages = (*said, Message(role="user", content=words, images=seen))
+        self.messages = (*said, Message(role="user", content=heard.content, images=seen))
 
     def _refuse_silence(self) -> None:
         """Raise EndpointError if all replies of a model server were empty, so that the dialogue is not scored.
@@ -179,7 +179,9 @@ class Dialogue:
         )
 
     def _committed(self, text: str) -> str:
-        return get_domain(self.task.domain).committed(text, [turn.said for turn in self.turns])
+        """Return the answer in a text, as the domain reads it. Raises ScorerError if the domain's code fails."""
+        with boundary(ScorerError):
+            return get_domain(self.task.domain).committed(text, [turn.said for turn in self.turns])
 
 
 @asynccontextmanager
@@ -226,7 +228,7 @@ class _Seeing:
 
 
 def read_reply(reply: object) -> Message:
-    """Return the agent's reply as a message. Raises AgentError if it is not one."""
+    """Return the agent's reply as a message. Raises AgentError if it is not a valid one."""
     if isinstance(reply, str):
         reply = Message(role="assistant", content=reply)
     if not isinstance(reply, Message) or not isinstance(reply.content, str):
@@ -234,6 +236,8 @@ def read_reply(reply: object) -> Message:
             f"reply() returned {type(reply).__name__}; it must return a Message with text, or a str",
             kind="reply",
         )
+    if wrong := flaw(reply):
+        raise AgentError(f"reply() returned a malformed Message: {wrong}", kind="reply")
     return reply
 
 
@@ -256,7 +260,10 @@ def read_move(reply: object) -> Move:
 
 
 def read_words(reply: object) -> Message:
-    """Return the human's reply with its thoughts split off. Raises SimulatorError if the reply is not a message."""
+    """Return the human's reply with its thoughts split off and lone surrogates replaced.
+
+    Raises SimulatorError if the reply is not a valid message.
+    """
     if isinstance(reply, str):
         reply = Message(role="user", content=reply)
     if not isinstance(reply, Message) or not isinstance(reply.content, str):
@@ -264,8 +271,10 @@ def read_words(reply: object) -> Message:
             f"respond() returned {type(reply).__name__}; it must return a Message with text, or a str",
             kind="reply",
         )
+    if wrong := flaw(reply):
+        raise SimulatorError(f"respond() returned a malformed Message: {wrong}", kind="reply")
     thoughts, words = split_thoughts(reply.content)
-    return replace(reply, content=words, thoughts=thoughts) if thoughts else reply
+    return replace(reply, content=clean(words), thoughts=clean(thoughts or reply.thoughts))
 
 
 async def listen(speak: Callable[[], Awaitable[T]], clock: Clock) -> tuple[T, float]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -84,6 +85,21 @@ class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The tokens of this message, if tokens are recorded."""
     images: tuple[bytes, ...] = ()
     """Pictures (PNG) that accompany the text; only an agent that sets `accepts_images` receives them."""
+
+
+def flaw(message: Message) -> str:
+    """Return why a message made by other code cannot be written to a file and read back; "" if it can.
+
+    Objects are not validated when they are created, and JSON has no NaN. `content` and `images` are not checked.
+    """
+    if not isinstance(message.thoughts, str):
+        return f"`thoughts` is {type(message.thoughts).__name__}, not str"
+    parts = replace(message, role="user", content="", thoughts="", images=())
+    try:
+        msgspec.json.decode(msgspec.json.encode(parts), type=Message)
+    except (msgspec.MsgspecError, TypeError) as cause:
+        return str(cause)
+    return ""
 
 
 OPENING = re.compile(r"\s*(?:<(think|thinking)>|\[THINK\])", re.IGNORECASE)

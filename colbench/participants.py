@@ -68,12 +68,22 @@ def describe_for(participant: object, domains: Collection[str]) -> dict[str, str
 
 def learned(agent: object, human: object) -> dict[str, list[str]]:
     """Return, by role, what the agent and the human have learned about their models and servers."""
-    found = {
-        role: list(each.learned())
-        for role, each in (("agent", agent), ("human", human))
-        if hasattr(each, "learned")
-    }
-    return {role: sentences for role, sentences in found.items() if sentences}
+    found = {"agent": learned_by(agent), "human": learned_by(human)}
+    return {role: list(sentences) for role, sentences in found.items() if sentences}
+
+
+def learned_by(participant: object) -> tuple[str, ...]:
+    """Return what a participant has learned about its model and server; () without a method `learned`.
+
+    An attribute of this name that is something else, such as an agent's memory, is ignored.
+    """
+    method = getattr(participant, "learned", None)
+    if not callable(method):
+        return ()
+    try:
+        return tuple(map(str, method()))
+    except Exception:
+        return ()
 
 
 def require_domains(agent: object, config: RunConfig, tasks: Sequence[Task]) -> None:

@@ -221,7 +221,8 @@ class Run:
 
         def gain(rollout: Rollout) -> float | None:
             without = unasked.get(rollout.task_hash)
-            return gain_per_question(rollout, without, *measures[rollout.domain])
+            measure = measures.get(rollout.domain)
+            return gain_per_question(rollout, without, *measure) if measure else None
 
         return gain
 

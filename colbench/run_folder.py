@@ -383,10 +383,13 @@ def _commit() -> str:
     root = Path(__file__).resolve().parents[1]
     if not (root / ".git").exists():
         return ""
-    described = subprocess.run(  # noqa: S603 - fixed arguments
-        ["git", "-C", str(root), "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"],  # noqa: S607
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    try:
+        described = subprocess.run(  # noqa: S603 - fixed arguments
+            ["git", "-C", root, "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"],  # noqa: S607
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except OSError:  # git is not installed
+        return ""
     return described.stdout.strip()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -83,7 +84,7 @@ class Runner(Struct, frozen=True, kw_only=True):
             with watched_loop(), rare_collections(), source.stopping(work.stop):
                 async with asyncio.TaskGroup() as group:
                     for _ in range(self.concurrency):
-                        work.speaking.append(group.create_task(work.run_cells(group)))
+                        group.create_task(work.run_cells(group))
         except ExceptionGroup as errors:
             raise first_of(errors) from None
 
@@ -143,7 +144,8 @@ class _Workers:
         self.source = source
         self.slots = asyncio.Semaphore(runner.scoring_slots * SCORING_BACKLOG)
         self.audits = asyncio.Semaphore(AUDIT_BACKLOG)
-        self.speaking: list[asyncio.Task[None]] = []
+        self.speaking: set[asyncio.Task[Any]] = set()
+        """The tasks that are running a dialogue."""
 
     async def run_cells(self, group: asyncio.TaskGroup) -> None:
         """Run dialogues. Report an error that stops the run to `source.stop`; finished dialogues are still scored."""
@@ -157,10 +159,20 @@ class _Workers:
 
     async def run_dialogue(self, cell: Cell) -> Rollout:
         turns = list[Turn]()
-        with self.source.replies.including(turns):
+        with self.source.replies.including(turns), self._stoppable():
             rollout = await self.runner.run_dialogue(cell, turns)
         self.source.ended(rollout.failure)
         return rollout
+
+    @contextmanager
+    def _stoppable(self) -> Iterator[None]:
+        """Let `stop` cancel the current task while the context is open."""
+        own = {task} if (task := asyncio.current_task()) else set()
+        self.speaking |= own
+        try:
+            yield
+        finally:
+            self.speaking -= own
 
     async def finish(self, cell: Cell, rollout: Rollout) -> None:
         try:
@@ -176,7 +188,7 @@ class _Workers:
 
     def stop(self) -> None:
         """Stop the dialogues; finished ones are still scored."""
-        for task in self.speaking:
+        for task in tuple(self.speaking):
             task.cancel()
 
 
@@ -215,10 +227,12 @@ async def score_rollout(scorer: Scorer, task: Task, rollout: Rollout, answer: st
     try:
         with boundary(ScorerError):
             scores = await scorer.score(task, answer)
+            _require_finite(scores.values())
             turns = rollout.turns
             if _scores_turns(scorer):
                 shown = [*(turn.said for turn in turns[:-1]), answer]
                 verdicts = [await scorer.score_turn(task, text) for text in shown]
+                _require_finite(filter(None, verdicts))
                 turns = tuple(map(_with_score, turns, verdicts))
             if _scores_replies(scorer):
                 replies = [turn.human for turn in turns]
@@ -227,6 +241,15 @@ async def score_rollout(scorer: Scorer, task: Task, rollout: Rollout, answer: st
     except InfrastructureError as error:
         return replace(rollout, failure=failure_of(error), scores={})
     return replace(rollout, failure=None, turns=turns, scores=scores)
+
+
+def _require_finite(scores: Iterable[Score]) -> None:
+    """Raise ScorerError if a score contains an infinite number or NaN, which a rollout file cannot hold."""
+    for score in scores:
+        if wrong := score.not_finite:
+            raise ScorerError(
+                f"the scorer returned {wrong}; a scorer leaves out a metric that an answer does not have"
+            )
 
 
 @cache

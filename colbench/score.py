@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Literal
 
 from msgspec import Struct
@@ -59,6 +60,15 @@ class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
     environment: str = ""
     """The environment of the measurement: sandbox tier, Python version, limits."""
+
+    @property
+    def not_finite(self) -> str:
+        """The first number that is infinite or NaN, with its name, as text; "" if all numbers are finite."""
+        numbers = {"value": self.value, **self.metrics}
+        wrong = (
+            f"{name} = {n}" for name, n in numbers.items() if n is not None and not isfinite(n)
+        )
+        return next(wrong, "")
 
     def failed_checks(self) -> list[str]:
         """Return the tests that the answer did not pass, one line each."""

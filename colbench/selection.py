@@ -12,7 +12,7 @@ from colbench.errors import DataError, UserError
 from colbench.plugins import resolve_tasks
 from colbench.registry import domain_names, get_domain
 from colbench.run_folder import RunFolder, RunRecord, TaskSource
-from colbench.task import BACKEND, Task
+from colbench.task import BACKEND, Task, distinguish, row_from_task, task_from_row
 
 
 def find_tasks(
@@ -42,7 +42,10 @@ def load_tasks(source: str, *, limit: int | None = None) -> list[Task]:
 
 
 def require_tasks(tasks: Sequence[Task]) -> list[Task]:
-    """Return tasks given as objects. Raises UserError if `tasks` is empty or contains anything that is not a task."""
+    """Return tasks given as objects as a file of these tasks would give them, so that a run's copy has the same hash.
+
+    Raises UserError if `tasks` is empty or contains anything that is not a task, DataError if a task is incomplete.
+    """
     listed = list(tasks) if isinstance(tasks, Iterable) else [tasks]
     wrong = [repr(each) for each in listed if not isinstance(each, Task)]
     if wrong or not listed:
@@ -50,7 +53,7 @@ def require_tasks(tasks: Sequence[Task]) -> list[Task]:
             "tasks: expected a source, such as 'bundled:backend', or a list of tasks, as colbench.load_tasks(...) "
             f"returns; got {wrong[0] if wrong else 'an empty list'}"
         )
-    return listed
+    return distinguish(task_from_row(row_from_task(task)) for task in listed)
 
 
 def select(tasks: list[Task], config: RunConfig) -> list[Task]:

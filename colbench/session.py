@@ -20,6 +20,7 @@ from colbench.errors import UserError
 from colbench.interfaces import Agent, HumanSimulator, Scorer, StatefulAgent
 from colbench.loop_watch import watched_loop
 from colbench.messages import Message
+from colbench.models.servers import current_servers
 from colbench.participants import describe_for, find_participant, spec_of, start
 from colbench.plugins import require_method
 from colbench.registry import get_domain
@@ -159,6 +160,7 @@ class Session:
         async with AsyncExitStack() as stack:
             stack.enter_context(watched_loop())
             await stack.enter_async_context(self.resources)
+            current_servers().patience = self.config.endpoint_patience
             await start(stack, "human", self.human)
             self.resources.equip(self.human)
             self._scorers = self.resources.scorers()

@@ -219,12 +219,16 @@ def _decode(lines: Iterable[bytes], path: Path, malformed: list[str] | None) -> 
 
 
 def distinguish(tasks: Iterable[Task]) -> list[Task]:
-    """Return the same tasks with unique ids: a repeated id gets `-2`, `-3` … in order."""
+    """Return the same tasks with unique ids: a repeated id gets `-2`, `-3` … in order, without ids already in use."""
+    listed = list(tasks)
+    used = {task.id for task in listed}
     seen: dict[str, int] = {}
     unique = []
-    for task in tasks:
-        seen[task.id] = count = seen.get(task.id, 0) + 1
-        unique.append(
-            task if count == 1 else msgspec.structs.replace(task, id=f"{task.id}-{count}")
-        )
+    for task in listed:
+        count, name = seen.get(task.id, 0) + 1, task.id
+        while count > 1 and (name := f"{task.id}-{count}") in used:
+            count += 1
+        seen[task.id] = count
+        used.add(name)
+        unique.append(task if count == 1 else msgspec.structs.replace(task, id=name))
     return unique

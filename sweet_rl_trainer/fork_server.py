@@ -4,8 +4,9 @@
 
 Importing these packages takes seconds of CPU time, more than a small stage of a training run takes. Unlike
 multiprocessing's fork server, this one does not import the main script again, so that script needs no
-`if __name__ == "__main__"`. The server itself never uses an accelerator, because a GPU driver does not survive a fork;
-the child processes do use it.
+`if __name__ == "__main__"`. The server itself does not use the GPU, because CUDA does not survive a fork; the child
+processes do use it. But importing bitsandbytes, if it is installed, initializes CUDA in the server. Each child then
+replaces itself with a new Python process, which starts as slowly as one without this server.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import threading
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
+from typing import NoReturn
 
 import msgspec
 from msgspec import Struct
@@ -126,8 +128,27 @@ def _run(request: Request, streams: Sequence[int]) -> int:
     os.environ.clear()
     os.environ.update(request.environment)
     os.chdir(request.folder)
+    if _lost_gpu():
+        restart(request)
     sys.path[:] = request.path
     return int(import_module(request.program).main(request.arguments))
+
+
+def _lost_gpu() -> bool:
+    """Return True if this machine has a GPU that this process cannot use, because its parent initialized CUDA."""
+    import torch
+
+    return torch.cuda._is_in_bad_fork() and torch.cuda.device_count() > 0
+
+
+def restart(request: Request) -> NoReturn:
+    """Replace this process with a new Python process that runs the program and exits with its exit code."""
+    code = (
+        f"import sys; sys.path[:] = {request.path!r}\n"
+        f"import {request.program} as program\n"
+        f"sys.exit(program.main({request.arguments!r}))"
+    )
+    os.execve(sys.executable, [sys.executable, "-c", code], request.environment)  # noqa: S606 - this package
 
 
 if __name__ == "__main__":

@@ -31,9 +31,9 @@ def run(
 ) -> int:
     """Run a program, given as the name of a module, and return its exit code.
 
-    The program is forked from a process that has imported torch. If `launcher` (a module and its arguments) is
-    given, that module starts the program instead. `stdout` and `stderr` are open files; by default, the program writes
-    where this process does.
+    The program is forked from a process that has imported torch (`fork_server`). If `launcher` (a module and its
+    arguments) is given, that module starts the program instead. `stdout` and `stderr` are open files; by default, the
+    program writes where this process does.
 
     The program must call `exit_with_parent`. If it uses `colbench.console.inherited_output`, it prints in the output
     mode of this process.

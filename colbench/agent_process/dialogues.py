@@ -145,9 +145,9 @@ class _Talk:
         )
 
     def _send(self, answer: Reply | Error) -> None:
-        self._asked = False
         self._pace.answered(self._episode.id)
         self._say(answer)
+        self._asked = False
 
 
 def write_hint(error: BaseException) -> str:

@@ -40,6 +40,7 @@ from colbench.interfaces import ResourceUser, Viewer
 from colbench.loop_watch import watched_loop
 from colbench.messages import clean
 from colbench.models.servers import Wait, current_servers, waits_told
+from colbench.participants import learned_by
 from colbench.registry import domain_names
 
 
@@ -179,7 +180,7 @@ class Host:
 
     def _say(self, answer: FromAgent) -> None:
         """Send an answer. Before a reply, send what the agent has learned, if that has changed."""
-        learned = tuple(self._agent.learned()) if hasattr(self._agent, "learned") else ()
+        learned = learned_by(self._agent)
         if isinstance(answer, Reply) and learned != self._learned:
             self._learned = learned
             self._wire.say(Learned(sentences=learned))

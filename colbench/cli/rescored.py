@@ -89,8 +89,9 @@ class Delta:
     def show(self) -> None:
         """Print a table of each measure before and after rescoring."""
         from rich.table import Table
+        from rich.text import Text
 
-        from colbench.console import console
+        from colbench.console import console, printable
 
         table = Table(box=None, pad_edge=False, title="scored again", title_justify="left")
         for column in ("mode", "before", "after", "delta", "changed"):
@@ -99,7 +100,7 @@ class Delta:
             for measure, each in changes.items():
                 if each.before.count or each.after.count:
                     table.add_row(
-                        measure.label,
+                        Text(printable(measure.label)),
                         str(each.before),
                         str(each.after),
                         each.delta,

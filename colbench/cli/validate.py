@@ -176,7 +176,7 @@ def _print(found: Summary, checks: Sequence[TaskCheck]) -> None:
     for name, other in found.repeated.items():
         out.print(f"{name}: duplicate of {other}", highlight=False, markup=False, soft_wrap=True)
     rest = f", {count(len(found.malformed), 'malformed row')}" if found.malformed else ""
-    out.print(f"{found.source}: {count(found.tasks, 'task')}{rest}", highlight=False)
+    out.print(f"{found.source}: {count(found.tasks, 'task')}{rest}", highlight=False, markup=False)
     for label, number, of in _totals(found, checks):
         out.print(f"  {label:<44}{number:>6} of {of}", highlight=False)
     if found.floors:
@@ -199,12 +199,13 @@ def _totals(found: Summary, checks: Sequence[TaskCheck]) -> Iterator[tuple[str, 
 
 def _floor_table(floors: dict[str, dict[str, float]]) -> Any:
     from rich.table import Table
+    from rich.text import Text
 
     metrics = list(dict.fromkeys(metric for each in floors.values() for metric in each))
     table = Table(box=None, pad_edge=False, title="floors", title_justify="left")
     for column in ("page", *metrics):
-        table.add_column(column, justify="left" if column == "page" else "right")
+        table.add_column(Text(column), justify="left" if column == "page" else "right")
     for name, measured in floors.items():
         shown = (f"{measured[metric]:.3f}" if metric in measured else "-" for metric in metrics)
-        table.add_row(name, *shown)
+        table.add_row(Text(name), *shown)
     return table

@@ -74,9 +74,10 @@ def _measures_table(comparison: Comparison, domain: DomainComparison, pair: Pair
     for group, title in text.GROUPS.items():
         rows = [each for each in found if each[0].group == group]
         if rows:
-            table.add_row(title, style="bold")
+            _row(table, title, style="bold")
         for measure, each in rows[:ANSWERS] if group == "answer" else rows:
-            table.add_row(
+            _row(
+                table,
                 f"  {_marked(measure, text.labeled(domain, measure, each))}",
                 text.measured(measure, each.mine),
                 text.measured(measure, each.theirs),
@@ -99,7 +100,7 @@ def _runs_table(comparison: Comparison, domain: DomainComparison) -> Table:
     table = _table(*map(_marked, measures, heads))
     for run, found in zip(comparison.runs, domain.runs, strict=True):
         cells = (text.measured(measure, _mean(found, measure)) for measure in measures)
-        table.add_row(printable(f"{run.letter}  {run.name}"), *cells)
+        _row(table, f"{run.letter}  {run.name}", *cells)
     table.caption = LOWER
     return table
 
@@ -112,15 +113,18 @@ def _side_by_side(domain: DomainComparison) -> Iterator[Measure]:
 
 
 def _pairs_table(comparison: Comparison, domain: DomainComparison) -> Table:
+    from rich.text import Text
+
     measure = domain.measure(domain.headline)
     unit = "points" if measure.unit == "%" else measure.unit
     table = _table(unit, "95% interval", "p (Holm)", "won–tied–lost", "verdict")
-    table.title = sentence(measure.label)
+    table.title = Text(sentence(measure.label))
     for pair in domain.pairs[:PAIRS]:
         found = pair.differences.get(domain.headline)
         name = f"{comparison.runs[pair.mine].letter} − {comparison.runs[pair.theirs].letter}"
         if found:
-            table.add_row(
+            _row(
+                table,
                 name,
                 text.difference(measure, found.mean.mean or 0.0),
                 text.difference_range(measure, found.mean),
@@ -129,7 +133,7 @@ def _pairs_table(comparison: Comparison, domain: DomainComparison) -> Table:
                 pair.verdict,
             )
         else:
-            table.add_row(name, "–", "–", "–", "–", text.NOTHING_SCORED)
+            _row(table, name, "–", "–", "–", "–", text.NOTHING_SCORED)
     return table
 
 
@@ -161,6 +165,7 @@ def _table(*heads: str) -> Table:
     """Return an empty table: a column of names, and a column of numbers for each of `heads`."""
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(
         box=box.SIMPLE_HEAD,
@@ -171,8 +176,15 @@ def _table(*heads: str) -> Table:
     )
     table.add_column(overflow="ellipsis", min_width=5)
     for head in heads:
-        table.add_column(head, justify="right", no_wrap=True)
+        table.add_column(Text(head), justify="right", no_wrap=True)
     return table
+
+
+def _row(table: Table, *cells: str, style: str = "") -> None:
+    """Add a row; brackets in it, such as those in a run's name, are not markup."""
+    from rich.text import Text
+
+    table.add_row(*(Text(printable(cell)) for cell in cells), style=style)
 
 
 def _line(line: str, *, bold: bool = False) -> None:

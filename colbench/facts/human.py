@@ -58,9 +58,11 @@ EXAMPLE = re.compile(
 )
 FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 CODE_LINE = re.compile(
-    r"^[ \t]*(?:(?:def|class|if|elif|else|for|while|try|with)\b.*:|(?:import|from|return) .*|[\w.\[\]]+ \W?= .*)$",
+    r"^(?!.*\?[ \t]*$)[ \t]*"
+    r"(?:(?:def|class|if|elif|else|for|while|try|with)\b.*:|(?:import|from|return) .*|[\w.\[\]]+ \W?= .*)$",
     re.MULTILINE,
 )
+"""A line of code; a line that ends with a question mark is a question, such as "from which age on?"."""
 SENTENCE = re.compile(r"(?<=\S[.?!])(?<!\be\.g\.)\s+|\n+|;\s+")
 ASKING = r"what|how|is|are|do|does|did|should|shall|which|when|where|who|whose|why|can|could|will|would|must|may"
 AND_ALSO = re.compile(

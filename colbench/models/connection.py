@@ -122,7 +122,8 @@ class Connection:
                 return answer
             refused, absent = refused + 1, 0
             with self.server.backing_off(words(answer)):
-                await asyncio.sleep(backoff(refused, retry_after(answer.headers)))
+                pause = backoff(refused, retry_after(answer.headers))
+                await asyncio.sleep(min(pause, self.server.patience))
 
     async def _look_patiently(self) -> Answer:
         """Return the response to GET /models; wait for a server that accepts connections but does not answer."""

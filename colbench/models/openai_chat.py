@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import difflib
 import inspect
+import re
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
@@ -59,6 +60,8 @@ class _Request(Struct, kw_only=True):
     has_schema: bool
     tokens: bool
     start: float
+    sent_limit: int = 0
+    """The token limit of the latest attempt."""
     failures: int = 0
     """Number of failed requests, including refusals due to overload."""
     tries: int = 0
@@ -224,6 +227,7 @@ class OpenAIChat:
         await server.ready()
         async with server.limit.slot(again=request.failures > 0) as slot:
             version, sent = self.dialect.version, time.monotonic()
+            request.sent_limit = self.dialect.tokens(request.max_tokens)
             body = self.dialect.body(request.fields, request.max_tokens)
             try:
                 read = _read(await connection.transport.post("/chat/completions", body))
@@ -267,16 +271,19 @@ class OpenAIChat:
         learned = self.dialect.learn(answer.status, answer.content, body)
         if learned or self.dialect.version != version:
             return OtherRequestError()
-        return self._refusal_of_content(url, request, answer)
+        return self._refusal_of_content(connection, request, answer)
 
-    def _refusal_of_content(self, url: str, request: _Request, answer: Answer) -> Exception:
-        said = words(answer)
+    def _refusal_of_content(
+        self, connection: Connection, request: _Request, answer: Answer
+    ) -> Exception:
+        url, said = f"{connection.url}/chat/completions", words(answer)
         if answer.status in SCHEMA_REFUSED and request.has_schema:
             return SchemaRefusedError(said)
         if answer.status in PICTURES_REFUSED and request.has_pictures:
             return EndpointError(f"{url}: the server rejects images ({said})", kind="rejected")
-        own = next((name for name in self._fields if name in said), None)
-        if own:
+        named = set(re.findall(r"\w+", said))
+        own = next((name for name in self._fields if name in named), None)
+        if own and not connection.has_answered:  # every request has these fields
             return UserError(f"{url} rejects `{own}`; remove that argument ({said})")
         return EndpointError(f"{url}: {said}", kind="rejected")
 
@@ -315,7 +322,8 @@ class OpenAIChat:
                 f"{connection.url}/chat/completions: tried {times}; last error: {cause}",
                 kind=cause.kind,
             ) from cause
-        await asyncio.sleep(backoff(request.tries, cause.retry_after))
+        pause = min(backoff(request.tries, cause.retry_after), connection.server.patience)
+        await asyncio.sleep(pause)
 
     def _is_final(self, request: _Request, completion: Completion) -> bool:
         """Return False if the reply must be requested again: it is empty, or was cut off by a limit that is now higher.
@@ -323,12 +331,12 @@ class OpenAIChat:
         Only a suggested token limit (`Suggested`) can become higher. An empty reply is final after `EMPTY_TRIES`
         requests, or at once if tokens are recorded, because training needs it.
         """
-        delivery, given = completion.message.delivery, self.dialect.tokens(request.max_tokens)
+        delivery = completion.message.delivery
         thoughts, spoken = split_thoughts(completion.message.content)
         has_words = bool(spoken.strip())
         cut = delivery is not None and delivery.cut
         self.dialect.thinks |= completion.thought or bool(thoughts) or (cut and not has_words)
-        if cut and given < self.dialect.tokens(request.max_tokens):
+        if cut and request.sent_limit < self.dialect.tokens(request.max_tokens):
             request.failures += 1
             return False
         request.empty += not has_words

@@ -24,6 +24,7 @@ from colbench.report.facts import (
     differs,
     further_metrics,
     leads_with_fallback,
+    not_counted,
     nothing_scored,
     share,
 )
@@ -192,6 +193,7 @@ def _effort(report: DomainReport) -> Iterator[Fact]:
             price = getattr(report.cost, role)
             cost = f"; {dollars(price)}" if price is not None else ""
             note = f"{short(used.prompt)} in, {short(used.completion)} out{cost}"
+            note += not_counted(used.uncounted)
             value = short(used.prompt + used.completion)
             yield Fact(label=f"{role} tokens", value=value, note=note)
     if waited := [each for each in report.replies.values() if each.waited >= 1]:

@@ -341,12 +341,16 @@ def _tokens(label: str, used: Tokens | None, cost: float | None) -> Fact:
     if used is None:
         return Fact(label=label, value="not counted", note="no model server reported usage")
     price = f"{dollars(cost)}" if cost is not None else "price unknown"
-    lacking = f"; {count(used.uncounted, 'reply', 'replies')} not counted" if used.uncounted else ""
     return Fact(
         label=label,
         value=short(used.prompt + used.completion),
-        note=f"{short(used.prompt)} in, {short(used.completion)} out; {price}{lacking}",
+        note=f"{short(used.prompt)} in, {short(used.completion)} out; {price}{not_counted(used.uncounted)}",
     )
+
+
+def not_counted(uncounted: int) -> str:
+    """Return the end of a note that says how many replies had no token count; "" if all had one."""
+    return f"; {count(uncounted, 'reply', 'replies')} not counted" if uncounted else ""
 
 
 def _failures(domain: Domain, report: DomainReport) -> Iterator[Fact]:

@@ -25,6 +25,7 @@ from colbench.report.facts import (
     differs,
     grid_size,
     leads_with_fallback,
+    not_counted,
     nothing_scored,
     sections,
 )
@@ -194,14 +195,24 @@ def _tiles(report: DomainReport) -> Iterator[Tile]:
         if mean.mean is not None:
             note = "in every dialogue" if mean.method == "none" else number_range(mean)
             yield Tile(label=label, value=number(mean.mean), note=note)
-    if report.cost.agent or report.cost.human:
-        spent = (report.cost.agent or 0) + (report.cost.human or 0)
-        yield Tile(
-            label="Cost", value=dollars(spent), note=f"for {count(report.cells, 'dialogue')}"
-        )
+    yield from _cost(report)
     if report.unscored:
         note = f"of {count(report.cells, 'dialogue')}; left out of all numbers"
         yield Tile(label="Unscored", value=f"{report.unscored:,}", note=note, kind="warn")
+
+
+def _cost(report: DomainReport) -> Iterator[Tile]:
+    """Yield the cost of the dialogues so far; the label names a role if the cost of the other role is unknown."""
+    costs = {"agent": report.cost.agent, "human": report.cost.human}
+    known = {role: cost for role, cost in costs.items() if cost is not None}
+    if not any(known.values()):
+        return
+    paid = {role for role, used in report.tokens.items() if used or role in report.replies}
+    label = "Cost" if paid <= known.keys() else f"{sentence(next(iter(known)))} cost"
+    used = [each for role, each in report.tokens.items() if each and role in known]
+    note = f"for {count(report.cells - report.missing, 'dialogue')}"
+    note += not_counted(sum(each.uncounted for each in used))
+    yield Tile(label=label, value=dollars(sum(known.values())), note=note)
 
 
 def _leading(domain: Domain, report: DomainReport) -> Iterator[tuple[Metric, Interval]]:

@@ -110,7 +110,7 @@ def read_filters(query: Mapping[str, str]) -> Filters:
     except msgspec.ValidationError as cause:
         raise UserError(f"the URL has an invalid filter: {cause}") from cause
     _refuse_other("outcome", found.outcome, [FAILED, *OUTCOMES])
-    _refuse_other("sort", found.sort.removeprefix("-"), list(ORDERS))
+    _refuse_other("sort", found.sort, [*ORDERS, *(f"-{name}" for name in ORDERS)])
     if found.page < 1:
         raise UserError(f"page={found.page}: pages are counted from 1")
     return found

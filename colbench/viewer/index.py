@@ -6,6 +6,7 @@ and notes that have been added.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
@@ -230,6 +231,6 @@ def index_runs(folders: Sequence[str | Path]) -> list[RunIndex]:
     names: list[str] = []
     for folder in folders:
         name = printable(Path(folder).resolve().name) or "run"
-        count = sum(other == name or other.rpartition("-")[0] == name for other in names)
-        names.append(name if name not in names else f"{name}-{count + 1}")
+        numbered = (f"{name}-{number}" for number in itertools.count(2))
+        names.append(next(each for each in itertools.chain([name], numbered) if each not in names))
     return [RunIndex(folder, name) for folder, name in zip(folders, names, strict=True)]

@@ -3,7 +3,8 @@
 FOLDER/states.jsonl    a line for each task (`states.TaskStates`)
 FOLDER/truths.jsonl    a line for each task (`states.TaskTruths`)
 
-An interrupted generation continues with the next task. The same command produces the same bytes on every machine. For
+An interrupted generation continues with the next task. In a folder with data of other tasks, these data are replaced,
+from the first task on that differs. The same command produces the same bytes on every machine. For
 some selections of tasks, the frozen sets, the package has the hashes of the files, and DataError is raised if a file
 differs.
 """
@@ -11,6 +12,7 @@ differs.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -21,7 +23,7 @@ from msgspec import Struct
 from colbench.errors import DataError
 from colbench.task import Task
 from sweet_rl_trainer.creditbench.collect import SOURCE, chosen_tasks, states_of
-from sweet_rl_trainer.creditbench.lines import filled
+from sweet_rl_trainer.creditbench.lines import filled, read_lines, shorten
 from sweet_rl_trainer.creditbench.states import (
     Bench,
     TaskStates,
@@ -66,11 +68,12 @@ def frozen_sets() -> tuple[Frozen, ...]:
 
 
 def generate(folder: Path, selection: Selection, processes: int) -> list[Bench]:
-    """Return the tasks with their states and truths; missing files are generated.
+    """Return the tasks with their states and truths; missing ones are generated, and those of other tasks replaced.
 
     Raises DataError if a file is damaged, or if the selection is a frozen set but the hash of a file differs.
     """
     tasks = chosen_tasks(selection.source, selection.tasks)
+    _drop_other_tasks(folder, tasks)
     states = filled(
         folder / STATES, TaskStates, tasks, partial(make_states, selection.dialogues), processes
     )
@@ -81,6 +84,18 @@ def generate(folder: Path, selection: Selection, processes: int) -> list[Bench]:
         Bench(task=task, states=one.states, truths=other.states)
         for task, one, other in zip(tasks, states, truths, strict=True)
     ]
+
+
+def _drop_other_tasks(folder: Path, tasks: Sequence[Task]) -> None:
+    """Delete all data from the first task on that differs from `tasks` in its id or content."""
+    lines = list(read_lines(folder / STATES, TaskStates))
+    same = [
+        (line.task_id, line.task_hash) == (task.id, task.hash)
+        for line, task in zip(lines, tasks, strict=False)
+    ]
+    kept = same.index(False) if False in same else len(lines)
+    for name in (STATES, TRUTHS):
+        shorten(folder / name, kept)
 
 
 def make_states(dialogues: int, task: Task) -> TaskStates:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import islice
@@ -55,6 +56,13 @@ def read_lines(path: Path, kind: type[Line]) -> Iterator[Line]:
             raise DataError(
                 f"{path}:{number}: {cause}; delete the file to regenerate it"
             ) from cause
+
+
+def shorten(path: Path, count: int) -> None:
+    """Delete all but the first `count` lines of a file, if it exists."""
+    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    if len(lines) > count:
+        os.truncate(path, sum(map(len, lines[:count])))
 
 
 def in_processes(

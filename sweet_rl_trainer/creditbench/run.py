@@ -167,8 +167,8 @@ def _file_name(estimator: Estimator, benches: Sequence[Bench]) -> str:
 
 
 def _states_key(benches: Sequence[Bench]) -> str:
-    """Return the part of a file name that identifies a set of states."""
-    return digest([state.id for bench in benches for state in bench.states])[:8]
+    """Return the part of a file name that identifies a set of states and their tasks."""
+    return digest([[each.task.hash, *(state.id for state in each.states)] for each in benches])[:8]
 
 
 def _some(bench: Bench, number: int) -> Bench:

@@ -12,7 +12,10 @@ from torch import nn
 
 from colbench.errors import UserError
 from sweet_rl_trainer.model.value_head import has_value_head
-from sweet_rl_trainer.settings import LoraSettings
+from sweet_rl_trainer.settings import LoraSettings, Score
+
+VALUES = "TOKEN_CLS"
+"""peft's name for the task of a value model."""
 
 
 def adapt(model: nn.Module, settings: LoraSettings) -> nn.Module:
@@ -34,7 +37,7 @@ def adapt(model: nn.Module, settings: LoraSettings) -> nn.Module:
         lora_alpha=settings.alpha,
         lora_dropout=settings.dropout,
         target_modules=list(settings.targets) or "all-linear",
-        task_type="TOKEN_CLS" if values else "CAUSAL_LM",
+        task_type=VALUES if values else "CAUSAL_LM",
         exclude_modules=["score"] if values else None,
     )
     given: Any = model
@@ -46,6 +49,13 @@ def adapt(model: nn.Module, settings: LoraSettings) -> nn.Module:
             f"LoRA on {', '.join(settings.targets) or 'all layers'}: {cause}"
         ) from cause
     return adapted
+
+
+def score_of(folder: Path) -> Score:
+    """Return "value" if the adapters in a folder belong to a value model, otherwise "log-ratio"."""
+    from peft import PeftConfig
+
+    return "value" if PeftConfig.from_pretrained(folder).task_type == VALUES else "log-ratio"
 
 
 def attach(model: nn.Module, folder: Path) -> nn.Module:

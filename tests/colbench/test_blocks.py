@@ -265,3 +265,18 @@ async def test_a_page_that_runs_scripts_cannot_change_what_is_seen(renderer: Ren
         renderer, f'<p class="hidden">{SECRET}</p><p class="text-red-500">Seen</p>', head
     )
     assert [(block.text, block.color) for block in render.blocks] == [("Seen", "#ef4444")]
+
+
+async def test_fields_whose_font_has_no_size_are_read(renderer: Renderer) -> None:
+    look = "font-size:0;width:200px;height:40px;background:#ccc"
+    blocks = await _blocks(renderer, f'<input style="{look}"><textarea style="{look}">x</textarea>')
+    assert [block.kind for block in blocks] == ["input", "input"]
+
+
+async def test_a_page_of_thousands_of_faint_layers_is_too_big(renderer: Renderer) -> None:
+    layer = '<i style="position:absolute;top:9px;width:20px;height:20px;background:#00000001"></i>'
+    render = await renderer.render(layer * 10_000)
+    assert (render.outcome, render.note) == (
+        "too big",
+        "the page has too many areas on top of each other",
+    )

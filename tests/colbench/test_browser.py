@@ -194,25 +194,27 @@ async def test_text_that_is_no_unicode_is_rendered(renderer: Renderer) -> None:
 
 
 @pytest.mark.slow
-async def test_a_page_for_which_the_time_is_too_short_is_a_timeout_that_is_remembered_but_not_stored(
+async def test_a_machine_on_which_every_page_is_late_fails_instead_of_the_page(
     browser: Path, tmp_path: Path
 ) -> None:
     limits = Limits(wall_seconds=0.01)
     async with Renderer(str(browser), cache=tmp_path, limits=limits) as renderer:
-        render = await renderer.render(GREEN_SQUARE)
-        assert await renderer.render(GREEN_SQUARE) is render
-    assert (render.outcome, render.picture) == ("timeout", b"")
-    assert render.note == "the page was not rendered in 0.01 s"
+        with pytest.raises(RenderError, match="even an empty page was not rendered in 0.01 s"):
+            await renderer.render(GREEN_SQUARE)
     assert files(tmp_path, "*") == []
 
 
 @pytest.mark.slow
-async def test_a_page_that_never_ends_is_a_timeout_and_the_next_is_rendered(
+async def test_a_page_that_is_too_much_to_draw_is_remembered_but_not_stored(
     browser: Path, tmp_path: Path
 ) -> None:
-    endless = "<div style='filter:blur(2000px);backdrop-filter:blur(500px);height:8000px'>" * 80
+    heavy = "<div style='filter:blur(2000px);backdrop-filter:blur(500px);height:8000px'>" * 80
     async with Renderer(str(browser), cache=tmp_path, limits=Limits(wall_seconds=5)) as renderer:
-        assert (await renderer.render(endless)).outcome in {"timeout", "crash"}
+        render = await renderer.render(heavy)
+        assert await renderer.render(heavy) is render
+        assert render.outcome in {"timeout", "crash"}
+        assert render.picture == b""
+        assert files(tmp_path, "*") == []
         assert (await renderer.render(GREEN_SQUARE)).outcome == "rendered"
 
 

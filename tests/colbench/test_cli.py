@@ -546,6 +546,14 @@ def test_validate_names_rows_that_are_the_same_task(here, capsys):
     assert json.loads(capsys.readouterr().out)["repeated"] == {f"{name}-2": name}
 
 
+def test_validate_prints_brackets_in_the_name_of_a_file(here, capsys):
+    Path("rows[red].jsonl").write_bytes(
+        b"".join(encode_lines(load_tasks("bundled:backend", limit=1)))
+    )
+    assert main(["tasks", "validate", "rows[red].jsonl"]) == 0
+    assert "rows[red].jsonl: 1 task\n" in capsys.readouterr().out
+
+
 def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(capsys):
     with steps(every=0) as bar:
         step = bar("dialogues", 1200)

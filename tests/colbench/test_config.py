@@ -139,3 +139,17 @@ def test_the_page_about_the_configuration_is_up_to_date():
 def test_a_wrong_setting_given_in_python_is_named(values, message):
     with pytest.raises(UserError, match=message):
         config_of(values)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"endpoint_patience": "inf"}, "endpoint_patience: expected a finite number, got inf"),
+        ({"dialogue_timeout": float("inf")}, "dialogue_timeout: expected a finite number"),
+        ({"agent_price": (1.0, float("inf"))}, "agent_price: expected a finite number"),
+        ({"agent_args": {"temperature": float("nan")}}, "agent_args: expected a finite number"),
+    ],
+)
+def test_a_number_that_a_run_file_cannot_hold_is_refused(values, message):
+    with pytest.raises(UserError, match=message):
+        config_of(values)

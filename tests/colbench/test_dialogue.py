@@ -10,7 +10,7 @@ import pytest
 from colbench.clock import Clock
 from colbench.dialogue import play, read_move
 from colbench.errors import AgentError, SimulatorError
-from colbench.messages import Message
+from colbench.messages import Message, Sampled, Usage
 from colbench.task import Hidden, Task
 
 TASK = Task(
@@ -212,3 +212,30 @@ async def test_a_human_may_say_plain_text_and_anything_else_is_its_own_failure()
     for wrong in (None, 3, Message(role="user", content=None)):
         with pytest.raises(SimulatorError, match="respond"):
             await talk(Says("what?", "x"), SaysOnly(wrong))
+
+
+MALFORMED = [
+    (Message(role="assistant", content="x", usage=Usage(prompt_tokens=1.5)), "Expected `int`"),
+    (Message(role="assistant", content="x", thoughts=None), "`thoughts` is NoneType"),
+    (
+        Message(
+            role="assistant",
+            content="x",
+            sampled=Sampled(prompt=(1,), ids=(2,), logprobs=(float("nan"),)),
+        ),
+        "Expected `float`, got `null`",
+    ),
+]
+
+
+@pytest.mark.parametrize(("message", "reason"), MALFORMED)
+async def test_a_message_with_a_wrong_field_fails_its_speaker(message, reason):
+    with pytest.raises(AgentError, match=f"malformed Message: {reason}"):
+        await talk(Says(message))
+
+    class Malformed:
+        async def respond(self, task, dialogue):
+            return message
+
+    with pytest.raises(SimulatorError, match=f"malformed Message: {reason}"):
+        await talk(Says("what?"), Malformed())

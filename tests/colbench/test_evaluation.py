@@ -216,3 +216,18 @@ def test_two_evaluations_at_once_share_a_loop():
         return await asyncio.gather(*runs)
 
     assert [len(run.rollouts) for run in asyncio.run(both())] == [3, 3]
+
+
+def test_a_run_with_tasks_given_as_objects_can_be_read_again(tmp_path):
+    task = colbench.Task(
+        id="one",
+        domain="backend",
+        request="Write f().",
+        hidden=colbench.Hidden(reference="def f():\n    return 1", tests=("f()",)),
+    )
+    run = colbench.evaluate(
+        agent="guesser", tasks=[task, task], out=tmp_path / "run", sandbox_workers=1
+    )
+    again = colbench.load_run(run.path)
+    assert [each.id for each in again.tasks] == ["one", "one-2"]
+    assert again.tasks[0].hidden.information == task.hidden.reference

@@ -160,6 +160,18 @@ def test_code_is_not_read(said: str) -> None:
     assert answer(STALL, said) == NO_CODE
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "When must the function\nreturn the discount?",
+        "return format: is there a discount?",
+        "import duties aside, is there a discount?",
+    ],
+)
+def test_a_line_that_ends_with_a_question_mark_is_no_code(said: str) -> None:
+    assert given(STALL, said) == ["rebate"]
+
+
 @pytest.mark.parametrize("said", ["", "?", "   ", "???\n\n", "```", "\x00", "what " * 20000])
 def test_odd_messages_get_a_short_reply(said: str) -> None:
     assert answer(STALL, said) in (*WHAT, NO_CODE)

@@ -2,9 +2,8 @@
 
 `python tests/colbench/test_facts_held_out.py FILE.jsonl …` measures files of held-out questions, by family. A row is
 `{"family", "fact", "kind", "question"}`, `fact` null and `kind` "unrelated" for an unrelated question, and `"function"`
-if only tasks of that function are meant. Two shares are measured, over all hidden decisions of all tasks of
-`bundled:backend/test`: a question about a decision gets its fact, an unrelated one does not. The second also in
-the strict way, over tasks: an unrelated question gets no fact at all.
+if only tasks of that function are meant. Two shares are measured over all tasks of `bundled:backend/test`: the share of
+questions about a hidden decision that get its fact, and the share of unrelated questions that get no fact at all.
 
 The files were written from requests and statements alone, without topics and examples in sight. Examples and
 constants were tuned with most of them since, and many of their questions are among the examples now: they guard what
@@ -34,24 +33,15 @@ FLOORS = {
         "assistant": 98,
         "after": 97,
         "remote": 70,
-        "unrelated": 99,
+        "unrelated": 98,
     },
-    "held_out_plain": {"plain": 99, "unrelated": 99},
-    "held_out_final": {"plain": 99, "unrelated": 99},
-    "held_out_people": {"plain": 99, "unrelated": 99},
-    "held_out_threshold": {"plain": 99, "unrelated": 99},
-    "held_out_unseen": {"plain": 99, "unrelated": 99},
+    "held_out_plain": {"plain": 99, "unrelated": 98},
+    "held_out_final": {"plain": 99, "unrelated": 98},
+    "held_out_people": {"plain": 99, "unrelated": 98},
+    "held_out_threshold": {"plain": 99, "unrelated": 95},
+    "held_out_unseen": {"plain": 99, "unrelated": 98},
 }
-"""Percent, by file and kind. Measured on the last: 99.4, 99.8."""
-SILENT = {
-    "held_out_questions": 98,
-    "held_out_plain": 98,
-    "held_out_final": 98,
-    "held_out_people": 98,
-    "held_out_threshold": 95,
-    "held_out_unseen": 98,
-}
-"""Percent of the replies to unrelated questions that hold no fact at all. Measured on the last: 98.9."""
+"""Percent of right replies, by file and kind. Measured on the last: 99.4, 98.9."""
 
 SPARSE = 3
 """The tests take every third task; the command takes all."""
@@ -60,14 +50,12 @@ Row = Mapping[str, Any]
 
 
 class Heard(Struct, frozen=True, kw_only=True):
-    """The result of one question for one hidden decision of one task."""
+    """The result of one question to the human of one task."""
 
     family: str
     kind: str
     right: bool
-    """Its fact was said, or for an unrelated question was not."""
-    told: bool
-    """Some fact was said."""
+    """True if the reply contains the fact that was asked for or, for an unrelated question, no fact."""
 
 
 def read(paths: Iterable[Path]) -> list[Row]:
@@ -88,12 +76,12 @@ def heard(tasks: Iterable[Task], rows: Sequence[Row]) -> Iterator[Heard]:
 
 def _heard(task: Task, row: Row) -> Iterator[Heard]:
     reply = answer(task, row["question"])
-    told = any(fact.statement in reply for fact in task.hidden.facts)
-    for fact in task.hidden.facts:
-        if not fact.stated and row["fact"] in (fact.name, None):
-            said = fact.statement in reply
-            right = said == (row["fact"] is not None)
-            yield Heard(family=task.family, kind=row["kind"], right=right, told=told)
+    said = {fact.name for fact in task.hidden.facts if fact.statement in reply}
+    hidden = {fact.name for fact in task.hidden.facts if not fact.stated}
+    if row["fact"] is None:
+        yield Heard(family=task.family, kind=row["kind"], right=not said)
+    elif row["fact"] in hidden:
+        yield Heard(family=task.family, kind=row["kind"], right=row["fact"] in said)
 
 
 def share(all_heard: Iterable[bool]) -> float:
@@ -107,13 +95,13 @@ def main(paths: Sequence[str]) -> None:
     found = list(heard(load("backend/test"), read(map(Path, paths))))
     kinds = list(dict.fromkeys(one.kind for one in found))
     families = sorted({one.family for one in found})
-    print(f"{'':14}" + "".join(f"{kind:>11}" for kind in kinds) + f"{'no fact':>11}")
+    print(f"{'':14}" + "".join(f"{kind:>11}" for kind in kinds))
     for family in ("all", *families):
         here = [one for one in found if family in ("all", one.family)]
         shares = [share(one.right for one in here if one.kind == kind) for kind in kinds]
-        shares.append(share(not one.told for one in here if one.kind == "unrelated"))
         print(f"{family:14}" + "".join(f"{value:>10.1f}%" for value in shares))
-    print(f"{len(found)} pairs of question and hidden decision")
+    counts = {kind: sum(one.kind == kind for one in found) for kind in kinds}
+    print("questions: " + ", ".join(f"{kind} {number:,}" for kind, number in counts.items()))
 
 
 @pytest.mark.parametrize(
@@ -132,7 +120,6 @@ def test_a_question_in_a_new_wording_gets_its_fact_and_an_unrelated_one_does_not
     found = list(heard(load("backend/test")[::SPARSE], rows))
     for kind, floor in FLOORS[name].items():
         assert share(one.right for one in found if one.kind == kind) >= floor, kind
-    assert share(not one.told for one in found if one.kind == "unrelated") >= SILENT[name]
 
 
 if __name__ == "__main__":

@@ -658,3 +658,37 @@ def test_the_client_holds_a_run_up_where_the_thread_computes_and_calls_are_what_
     calls, wall, cpu, holds
 ):
     assert holds_up(calls, wall, cpu) == holds
+
+
+async def test_replies_cut_while_a_model_is_found_to_think_are_requested_again(client):
+    """All three requests are sent before the first reply shows that the model thinks."""
+    cut = {"finish_reason": "length"}
+    body = said(content="half a", reasoning="hm", choice=cut).decode()
+    fault = first(3, Fault(status=200, body=body))
+    async with ScriptedServer(echo, fault=fault) as server:
+        async with OpenAIChat(f"scripted@{server.base_url}", client=client) as chat:
+            asked = (ask(chat, max_tokens=Suggested(256)) for _ in range(3))
+            replies = await asyncio.gather(*asked)
+    assert {reply.content for reply in replies} == {"you said: hello there"}
+    assert [request["max_tokens"] for request in server.requests] == [256] * 3 + [32768] * 3
+
+
+async def test_a_field_named_by_a_later_refusal_does_not_stop_the_run(client):
+    def fault(n):
+        return None if n == 1 else Fault(status=400, body="the user message was filtered")
+
+    async with ScriptedServer(echo, fault=fault) as server:
+        chat = OpenAIChat(f"scripted@{server.base_url}", client=client, user="me")
+        async with chat:
+            await ask(chat)
+            with pytest.raises(EndpointError, match="the user message was filtered"):
+                await ask(chat)
+
+
+async def test_no_wait_that_a_server_asks_for_is_longer_than_the_patience(client, impatient):
+    tomorrow = {"Retry-After": "86400"}
+    loading, broken = (Fault(status=status, headers=tomorrow) for status in (503, 500))
+    async with asyncio.timeout(20):
+        async with ScriptedServer(echo, models=loading, fault=first(1, broken)) as server:
+            async with OpenAIChat(f"scripted@{server.base_url}", client=client) as chat:
+                assert (await ask(chat)).content == "you said: hello there"

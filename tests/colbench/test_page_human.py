@@ -17,6 +17,7 @@ from colbench.domains.frontend.human.human import (
     compare,
 )
 from colbench.domains.frontend.human.match import similarity
+from colbench.domains.frontend.human.questions import answer
 from colbench.errors import SimulatorError
 from colbench.messages import Message
 from colbench.pages.render import Block, Render, RenderOutcome
@@ -293,3 +294,10 @@ def test_similarity_of_texts() -> None:
     assert similarity("Home", "Kontakt") == 0.0
     assert similarity("night", "nacht") == pytest.approx(2 * 3 / 12)
     assert similarity("", "x") < 0.5
+
+
+async def test_a_question_about_text_is_answered_for_a_page_without_text(
+    renderer: Renderer,
+) -> None:
+    target = await renderer.render("<h1>Welcome</h1>")
+    assert answer("What does the text say?", target, []) == "There should be no text."

@@ -6,7 +6,10 @@ import pytest
 from colbench.config import RunConfig
 from colbench.errors import UserError
 from colbench.messages import Usage
+from colbench.registry import get_domain
+from colbench.report.brief import brief
 from colbench.report.summary import summarize
+from colbench.report.view import domain_view
 from colbench.rollout import Failure, Leak, Rollout, Turn
 from colbench.score import Score
 from colbench.task import Hidden, Task
@@ -198,6 +201,45 @@ def test_uncounted_tokens_are_unknown_and_not_zero():
     domain = backend("a", [cell("a", 1.0)], config=RunConfig(agent_price=(1.0, 1.0)))
     assert domain.tokens == {"agent": None, "human": None}
     assert domain.cost.agent is None
+
+
+USED = Usage(prompt_tokens=1_000_000, completion_tokens=500_000, requests=1)
+
+
+def cost_tiles(trials=1, human=None, last=None, **prices):
+    """Return label, value and note of the tile with the cost of a dialogue of two turns, if there is one."""
+    turns = (
+        Turn(raw="a", said="a", human="b", agent_usage=USED, human_usage=human),
+        Turn(raw="a", said="a", agent_usage=last),
+    )
+    report = backend("a", [cell("a", 1.0, turns=turns)], trials, RunConfig(max_turns=4, **prices))
+    tiles = domain_view(get_domain("backend"), report, [task("a")]).tiles
+    return [(tile.label, tile.value, tile.note) for tile in tiles if "ost" in tile.label]
+
+
+def test_the_cost_is_that_of_the_dialogues_so_far():
+    tiles = cost_tiles(trials=3, last=USED, agent_price=(1.0, 2.0))
+    assert tiles == [("Cost", "$4.00", "for 1 dialogue")]
+
+
+def test_a_cost_without_that_of_a_model_whose_price_is_unknown_names_its_role():
+    one, other = {"agent_price": (1.0, 1.0)}, {"human_price": (2.0, 2.0)}
+    assert cost_tiles(human=USED, last=USED, **one)[0][:2] == ("Agent cost", "$3.00")
+    assert cost_tiles(human=USED, last=USED, **other)[0][:2] == ("Human cost", "$3.00")
+    assert cost_tiles(human=USED, last=USED, **one, **other)[0][:2] == ("Cost", "$6.00")
+    assert cost_tiles(human=USED) == []
+
+
+def test_the_note_of_a_cost_says_how_many_replies_are_not_counted():
+    tiles = cost_tiles(agent_price=(1.0, 1.0))
+    assert tiles == [("Cost", "$1.50", "for 1 dialogue; 1 reply not counted")]
+
+
+def test_the_summary_in_the_terminal_says_how_many_replies_are_not_counted():
+    turns = (Turn(raw="a", said="a", human="b", agent_usage=USED), Turn(raw="a", said="a"))
+    report = backend("a", [cell("a", 1.0, turns=turns)])
+    notes = {fact.label: fact.note for fact in brief(get_domain("backend"), report, 40)}
+    assert notes["agent tokens"].split("; ")[-1] == "1 reply not counted"
 
 
 def test_leaks_add_up_over_a_dialogue():

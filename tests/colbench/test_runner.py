@@ -12,6 +12,7 @@ from colbench.cell_queue import GIVE_UP_AFTER
 from colbench.cells import plan
 from colbench.errors import EndpointError, SandboxError, SimulatorError, UserError
 from colbench.messages import Message
+from colbench.rollout import decode_line, encode_rollout
 from colbench.runner import Runner
 from colbench.score import Score
 from colbench.task import Hidden, Task
@@ -209,3 +210,64 @@ async def test_each_dialogue_of_a_stateful_agent_is_opened_and_closed():
     assert len(opened) == len(closed) == len(done) == 6
     assert {e.seed for e in opened} == {r.seed for r in done}
     assert all("t" + str(n) not in e.id for n in range(6) for e in opened)
+
+
+async def test_a_human_whose_thoughts_are_missing_does_not_cost_the_agent_its_score():
+    class Thoughtless:
+        async def respond(self, task, dialogue):
+            return Message(role="user", content="that.", thoughts=None)
+
+    (first, *_) = await run(human=Thoughtless())
+    assert (first.failure.boundary, first.scores) == ("simulator", {})
+
+
+async def test_finished_dialogues_are_scored_even_if_the_run_stops_while_they_wait_for_the_scorer():
+    ended = asyncio.Event()
+    answers = 0
+
+    async def refused_at_last(dialogue):
+        nonlocal answers
+        if dialogue[0].content == TASKS[-1].request:
+            await ended.wait()
+            raise UserError("quota used up")
+        answers += len(dialogue) > 1
+        if answers == len(TASKS) - 1:
+            ended.set()
+
+    class Slow(Scorer):
+        async def score(self, task, answer):
+            await asyncio.sleep(0.05)
+            return await super().score(task, answer)
+
+    done = []
+    runner = Runner(
+        agent=Agent(refused_at_last),
+        human=Human(),
+        scorers={"backend": Slow()},
+        max_turns=10,
+        concurrency=len(TASKS),
+        dialogue_timeout=5.0,
+        scoring_slots=1,
+    )
+    with pytest.raises(UserError, match="quota used up"):
+        await runner.run(plan(TASKS, 1, "d", 0), {}, done.append)
+    assert {each.task_id for each in done} == {task.id for task in TASKS[:-1]}
+
+
+@pytest.mark.parametrize(
+    "score",
+    [
+        Score(scorer="s", value=float("nan"), success=False),
+        Score(scorer="s", value=1.0, success=True, metrics={"speed": float("inf")}),
+    ],
+)
+async def test_a_number_that_a_file_cannot_hold_fails_the_scorer(score, tmp_path):
+    class Endless(Scorer):
+        async def score(self, task, answer):
+            return {"default": score}
+
+    (first, *_) = await run(scorer=Endless())
+    assert first.failure.boundary == "scorer"
+    assert "the scorer returned" in first.failure.reason
+    line = encode_rollout(first)
+    assert decode_line(tmp_path, line, lambda: 1) == first

@@ -12,6 +12,7 @@ import pytest
 import colbench
 from colbench.errors import SimulatorError
 from colbench.messages import ANSWER_MARKER
+from colbench.models.servers import current_servers
 from colbench.session import Session
 
 TASKS = colbench.load_tasks("bundled:backend", limit=3)
@@ -122,3 +123,12 @@ async def test_what_is_no_task_or_no_agent_is_refused(session):
         session.start("foo")
     with pytest.raises(colbench.UserError, match="agent: builtins:int has no method `reply`"):
         await session.run(42, [])
+
+
+async def test_a_session_waits_for_model_servers_as_long_as_its_setting_says():
+    before = current_servers().patience
+    try:
+        async with Session(domain="backend", human="keyless", endpoint_patience=7.5):
+            assert current_servers().patience == 7.5
+    finally:
+        current_servers().patience = before

@@ -78,3 +78,9 @@ def test_a_line_that_is_not_json_is_named(tmp_path):
     path.write_text("{}x\n")
     with pytest.raises(DataError, match=r"line 1: JSON is malformed"):
         read_tasks(path)
+
+
+def test_repeated_ids_become_unique_even_if_a_suffix_is_taken(tmp_path):
+    rows = [ROW | {"id": name} for name in ("a", "a-2", "a", "a", "a-2")]
+    ids = [task.id for task in read_tasks(write(tmp_path / "tasks.jsonl", *rows))]
+    assert ids == ["a", "a-2", "a-3", "a-4", "a-2-2"]

@@ -6,10 +6,12 @@ import asyncio
 
 import pytest
 import pytest_asyncio
+from msgspec.structs import replace
 
 from colbench.domains.backend.answers import MAX_ANSWER
+from colbench.domains.backend.references import References
 from colbench.domains.backend.scorer import UnitTestScorer
-from colbench.sandbox import CodeSandbox, Limits
+from colbench.sandbox import CallResult, CodeSandbox, Limits
 from colbench.task import Hidden, Task
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -190,6 +192,31 @@ async def test_a_call_without_a_comparable_expected_value_is_left_out_of_the_def
     assert scores["default"].value == 1.0
     assert [check.outcome for check in scores["official"].checks] == ["passed", "wrong"]
     assert scores["official"].value == 0.5
+
+
+class StalledOnce:
+    """A sandbox on a machine that stalls during the first jobs: all of their calls are too late."""
+
+    def __init__(self, box):
+        self.box = box
+        self.runs = 0
+
+    async def run(self, jobs):
+        self.runs += 1
+        results = await self.box.run(jobs)
+        if self.runs > 1:
+            return results
+        late = CallResult(status="timeout")
+        return [
+            replace(each, calls={name: (late,) * len(found) for name, found in each.calls.items()})
+            for each in results
+        ]
+
+
+async def test_a_reference_that_is_late_once_is_executed_again(box):
+    stalled = StalledOnce(box)
+    (expected,) = await References(stalled).of(task("def f(x): return x", "f(3)"))
+    assert (expected.standing, expected.shown, stalled.runs) == ("stable", "3", 2)
 
 
 async def test_a_task_with_nothing_to_score_is_not_scored(scorer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from html import unescape
 from html.parser import HTMLParser
 
@@ -18,7 +19,8 @@ from colbench.viewer.difference import MOST_LINES, compare_lines
 from colbench.viewer.filters import Filters, read_filters
 from colbench.viewer.index import RunIndex, index_runs
 from colbench.viewer.listing import PER_PAGE
-from colbench.viewer.server import make_app, serve
+from colbench.viewer.pages import Showing, Stage, dialogue_page
+from colbench.viewer.server import ServerLinks, make_app, serve
 
 HOSTILE = '</textarea></style><script>alert(1)</script><img src=x onerror="alert(2)">\x1b[2J\u202e'
 
@@ -117,6 +119,13 @@ def test_runs_in_folders_of_the_same_name_have_names_of_their_own(played, copied
     ]
 
 
+def test_a_number_after_a_name_is_never_that_of_another_folder(copied, tmp_path):
+    folders = [tmp_path / "x/a-3", tmp_path / "y/a", tmp_path / "z/a", tmp_path / "w/a"]
+    for folder in folders:
+        shutil.copytree(copied, folder)
+    assert [run.name for run in index_runs(folders)] == ["a-3", "a", "a-2", "a-4"]
+
+
 def test_filters_select_sort_and_count(played):
     rows = [row for run in index_runs(played) for row in run.rows]
     failed = Filters(outcome="failed").select(rows)
@@ -149,6 +158,8 @@ def test_filters_survive_their_address():
         {"page": "0"},
         {"page": "x"},
         {"sort": "wrong"},
+        {"sort": "-"},
+        {"sort": "--score"},
         {"outcome": "odd"},
         {"least": "-"},
         {"colour": "red"},
@@ -199,6 +210,15 @@ async def test_a_dialogue_shows_the_chat_the_decisions_the_difference_and_the_te
     assert checks
     assert all(check.call in text for check in checks)
     assert all(line in text for line in rollout.answer.splitlines())
+
+
+def test_the_bar_of_turns_shows_the_value_of_the_leading_metric(played):
+    index = RunIndex(played[0], "interviewer")
+    stages = [Stage(turn=1, metrics="cosine similarity 64.1%"), Stage(turn=2)]
+    showing = Showing(neighbors=(None, None), stages=stages)
+    page = dialogue_page(index, index.rows[0], ServerLinks(), showing)
+    assert "<small>turn 1</small>64.1%</a>" in page
+    assert "<small>turn 2</small>–</a>" in page
 
 
 async def test_what_runs_hold_is_escaped_everywhere(copied):

@@ -398,3 +398,26 @@ def test_an_isolated_agent_writes_where_it_is_allowed_to(here, capsys):
     )
     assert main([*argv, "--agent-write", "logs", "--out", "b"]) == 0
     assert (here / "logs" / "said").exists()
+
+
+@pytest.mark.parametrize(
+    "learned",
+    ["self.learned = {}", "self.learned = lambda lesson: None"],
+    ids=["an attribute", "another method"],
+)
+def test_an_agent_may_use_the_name_learned_for_something_else(here, learned):
+    Path("mine.py").write_text(
+        "class Mine:\n"
+        f"    def __init__(self):\n        {learned}\n"
+        "    async def reply(self, dialogue):\n        return 'I WANT TO ANSWER: x = 1'\n"
+    )
+    argv = ["eval", "--agent", "mine.py:Mine", "--limit", "2", "--dialogue-timeout", "60"]
+    assert main([*argv, "--out", "out"]) == 0
+    assert main([*argv, "--in-process", "--out", "in-process"]) == 0
+
+
+def test_agent_write_is_refused_for_an_agent_in_a_sandbox(here, capsys):
+    assert main(["eval", "--agent", "cmd:cat", "--agent-sandbox", "--agent-write", "."]) == 2
+    assert (
+        "--agent-write: an agent with --agent-sandbox may write nowhere" in capsys.readouterr().err
+    )

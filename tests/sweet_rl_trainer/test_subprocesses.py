@@ -95,3 +95,36 @@ def test_a_child_has_the_present_environment_and_folder_and_writes_to_the_given_
             assert run("sayer", (), stdout=out, stderr=err) == 0
         assert (tmp_path / "out").read_text() == f"{said} {tmp_path}\n"
         assert (tmp_path / "err").read_text() == "error"
+
+
+RESTARTED = """
+import os
+from sweet_rl_trainer.fork_server import Request, restart
+
+restart(
+    Request(
+        program="package.sayer",
+        arguments=["it's", 'a "b"'],
+        environment={**os.environ, "SAID": "one"},
+        folder=".",
+        path=["elsewhere", *__import__("sys").path],
+    )
+)
+"""
+
+
+def test_a_child_that_cannot_use_the_gpu_runs_its_program_in_a_new_interpreter(tmp_path):
+    package = tmp_path / "elsewhere" / "package"
+    package.mkdir(parents=True)
+    (package / "sayer.py").write_text(
+        "import os, sys\n"
+        "def main(arguments):\n"
+        "    print(os.getpid(), arguments, os.environ['SAID'], 'torch' in sys.modules)\n"
+        "    return 3\n"
+    )
+    command = [sys.executable, "-c", RESTARTED]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+        (line,) = process.stdout
+        assert process.wait() == 3
+    arguments = ["it's", 'a "b"']
+    assert line.strip() == f"{process.pid} {arguments} one False"

@@ -18,7 +18,7 @@ async def read_blocks(session: CDPSession, picture: bytes) -> tuple[str, tuple[B
 
     `picture` shows the page from its upper left corner, with one pixel per CSS pixel. No code runs in the page. Hidden,
     clipped, covered, too faint and too small elements do not count: see docs/frontend.md. Raises Playwright's Error if
-    the page or the browser crashes.
+    the page or the browser crashes, TooBigError if the page has too many areas on top of each other.
     """
     snapshot = await session.send(
         "DOMSnapshot.captureSnapshot", {"computedStyles": list(STYLES), "includePaintOrder": True}

@@ -18,6 +18,10 @@ _MEMORY_EACH = 100_000_000
 """Number of bytes of memory allowed for each further page in the same browser."""
 
 
+class TooBigError(Exception):
+    """The page exceeds a size limit."""
+
+
 class Limits(Struct, frozen=True, kw_only=True):
     """Limits of one page."""
 

@@ -19,13 +19,12 @@ from colbench.pages.store import RenderStore, render_key
 from colbench.sandbox.browser import assets
 from colbench.sandbox.browser.assets import Prepared
 from colbench.sandbox.browser.assets.vendored import content_hash
-from colbench.sandbox.browser.chromium import Chromium
 from colbench.sandbox.browser.driver import complete
 from colbench.sandbox.browser.find import describe_browser, find_browser, slowness
 from colbench.sandbox.browser.launch import Launcher
-from colbench.sandbox.browser.limits import Limits, excess
+from colbench.sandbox.browser.limits import Limits, TooBigError, excess
 from colbench.sandbox.browser.pool import Pool
-from colbench.sandbox.browser.visit import Sight, TooBigError, VariesError, visit
+from colbench.sandbox.browser.visit import Sight, VariesError, visit
 from colbench.sandbox.browser.window import WINDOWS, Window
 
 CODE = content_hash(Path(__file__).parent, "*.py", without="attacks")
@@ -79,6 +78,12 @@ class Renderer:
         This is the browser, the assets with their fonts, this code, Pillow (for placeholders), and unusual limits.
         """
         return self._environment
+
+    @property
+    def _open_pool(self) -> Pool:
+        if self._pool is None:
+            raise RenderError("the renderer must be used inside `async with`")
+        return self._pool
 
     async def __aenter__(self) -> Renderer:
         self._store.check()
@@ -155,25 +160,43 @@ class Renderer:
         """
         from playwright.async_api import Error
 
-        if self._pool is None:
-            raise RenderError("the renderer must be used inside `async with`")
+        pool = self._open_pool
         prepared = await asyncio.to_thread(assets.prepare, page)
         window = WINDOWS[mode]
         with suppress(Error, TimeoutError, VariesError):  # possibly caused by another page
-            async with self._pool.shared() as chromium:
+            async with pool.shared() as chromium:
                 return await visit(chromium, prepared, window, self._limits)
         self.repeated += 1
         for _ in range(_ATTEMPTS_ALONE):
             with suppress(Error):
-                async with self._pool.own() as chromium:
-                    return await self._visit_alone(chromium, prepared, window)
+                return await self._visit_alone(prepared, window)
         return None
 
-    async def _visit_alone(self, chromium: Chromium, page: Prepared, window: Window) -> Sight:
-        """Return a page as seen in two loads in a dedicated browser; if the loads differ, load it with `patient`."""
-        with suppress(VariesError):
-            return await visit(chromium, page, window, self._limits)
-        return await visit(chromium, page, window, self._limits, patient=True)
+    async def _visit_alone(self, page: Prepared, window: Window) -> Sight:
+        """Return a page as seen in two loads in a dedicated browser; if the loads differ, load it with `patient`.
+
+        Raises TimeoutError if the page is not rendered in time, RenderError if the machine is too slow for any page.
+        """
+        try:
+            async with self._open_pool.own() as chromium:
+                with suppress(VariesError):
+                    return await visit(chromium, page, window, self._limits)
+                return await visit(chromium, page, window, self._limits, patient=True)
+        except TimeoutError:
+            await self._require_speed(window)
+            raise
+
+    async def _require_speed(self, window: Window) -> None:
+        """Raise RenderError if even an empty page takes too long, so that a page is not blamed for a slow machine."""
+        try:
+            async with self._open_pool.own() as chromium:
+                await visit(chromium, assets.prepare(""), window, self._limits)
+        except TimeoutError as cause:
+            seconds = self._limits.wall_seconds
+            raise RenderError(
+                f"even an empty page was not rendered in {seconds:g} s; the machine is overloaded",
+                kind="overload",
+            ) from cause
 
 
 def _said(limits: Limits) -> str:

@@ -14,7 +14,7 @@ from colbench.pages.render import Block
 from colbench.sandbox.browser.assets import HOME, SCRIPT_READY, Prepared, respond
 from colbench.sandbox.browser.blocks import read_blocks
 from colbench.sandbox.browser.chromium import Chromium
-from colbench.sandbox.browser.limits import Limits
+from colbench.sandbox.browser.limits import Limits, TooBigError
 from colbench.sandbox.browser.still import hold_still
 from colbench.sandbox.browser.window import Window, fit, measure
 
@@ -31,10 +31,6 @@ _LATER = 0.1
 """Seconds by which the first resource and each picture are delayed in the second load of a page."""
 _PATIENCE = 0.5
 """Seconds before each picture that a patient visitor takes."""
-
-
-class TooBigError(Exception):
-    """The page exceeds a size limit."""
 
 
 class VariesError(Exception):

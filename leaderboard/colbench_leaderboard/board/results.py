@@ -79,6 +79,10 @@ class Results:
         """Add an entry. Raises DataError unless it has the board's tasks, each with the same number of dialogues."""
         import numpy as np
 
+        if not self.tasks:
+            raise DataError(
+                f"entry {bundle} has no score; remove it with `colbench leaderboard remove`"
+            )
         rows: list[list[CellScore]] = [[] for _ in self.tasks]
         for score in scores:
             if score.task_id not in self._index:

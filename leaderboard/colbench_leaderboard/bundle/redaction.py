@@ -42,9 +42,7 @@ COMMAND = "command"
 FILE_ENDS = (".py", ".jsonl", ".json", ".parquet", ".gz", ".txt", ".md")
 SECRETIVE = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
 HARMLESS = {"max_tokens", "max_completion_tokens"}
-PATH = re.compile(
-    r"(?<![\w.:/~])(?:~/|/|[A-Za-z]:\\)(?:[^\s/\\:;,'\"()]+[/\\])*([^\s/\\:;,'\"()]+)"
-)
+PATH = re.compile(r"(?<![\w./~])(?:~/|/|[A-Za-z]:\\)(?:[^\s/\\:;,'\"()]+[/\\])*([^\s/\\:;,'\"()]+)")
 ADDRESS = re.compile(r"\b([a-z][a-z0-9+.-]*)://[^\s'\"<>]+", re.IGNORECASE)
 SHAPES = {
     "an API key": rb"\bsk-[A-Za-z0-9_-]{20,}",

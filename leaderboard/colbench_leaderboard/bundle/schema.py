@@ -28,7 +28,9 @@ PER_FILE = 1000
 
 Track = Literal["standard", "open"]
 """`standard`: a domain's test tasks, the rule-based human, 10 turns, unmodified ColBench. `open`: no restrictions."""
-Text = Annotated[str, Meta(max_length=2000)]
+MOST_TEXT = 2000
+"""Maximum number of characters of a long text, such as a description or a reason."""
+Text = Annotated[str, Meta(max_length=MOST_TEXT)]
 Line = Annotated[str, Meta(min_length=1, max_length=120, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Short = Annotated[str, Meta(max_length=120)]
 Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
@@ -51,7 +53,7 @@ class Disclosures(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """True if the system was trained on any task, dialogue or generator of ColBench, including non-test tasks."""
     training_notes: Text = ""
     human_in_the_loop: bool
-    tools: Annotated[str, Meta(min_length=1, max_length=2000)]
+    tools: Annotated[str, Meta(min_length=1, max_length=MOST_TEXT)]
     """Tools of the agent besides its model, such as search; "none" if it has no tools."""
 
 

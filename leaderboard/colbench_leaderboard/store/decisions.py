@@ -16,6 +16,7 @@ from colbench_leaderboard.bundle.encoding import sha256
 from colbench_leaderboard.bundle.plain_text import look_alike
 from colbench_leaderboard.bundle.read import Bundle, read_bundle
 from colbench_leaderboard.bundle.refused import shown
+from colbench_leaderboard.bundle.schema import MOST_TEXT
 from colbench_leaderboard.store.entries import parse, parse_scores, read_named, read_receipt
 from colbench_leaderboard.store.layout import Record, bundle_folder, verified_folder
 from colbench_leaderboard.store.log import Log, require_latest, writing
@@ -31,8 +32,8 @@ def accept(
     """Accept a bundle, with the result of its verification; `reference_line` and `reruns` are stored in its record.
 
     `bundle`: a folder or a `.tar.gz`; `verified`: the folder with the bundle's receipt. Raises UserError if the receipt
-    refuses the bundle or belongs to another bundle, if the store already has the bundle, or if the name of the bundle's
-    system looks like the name of an entry on the same board.
+    refuses the bundle or belongs to another bundle, if the store already has the bundle, if the name of the bundle's
+    system looks like the name of an entry on the same board, or if `reruns` is not a current entry of the same board.
     """
     with writing(store) as log, read_bundle(bundle) as found:
         require_latest(log.log, found.digest, "accepted")
@@ -42,7 +43,9 @@ def accept(
                 f"{bundle}: refused by its receipt: {_reasons(receipt)}; record the refusal with "
                 "`colbench leaderboard accept --refuse REASON`"
             )
-        if not reruns:
+        if reruns:
+            _require_same_board(store, log.log, found, receipt, reruns)
+        else:
             _require_own_name(store, log.log, found, receipt)
         _keep_bundle(store, found)
         digest = _keep_verified(store, found.digest, verified)
@@ -113,9 +116,19 @@ def keep(store: Path, bundle: str, reason: str) -> Record:
 
 
 def require_reason(reason: str, flag: str = "--reason") -> None:
-    """Raise UserError if the reason is empty."""
+    """Raise UserError if the reason is empty, too long, or not UTF-8."""
     if not reason.strip():
         raise UserError(f"{flag}: expected a reason, got an empty text; the reason is published")
+    if len(reason) > MOST_TEXT:
+        raise UserError(
+            f"{flag}: the reason has {len(reason):,} characters; at most {MOST_TEXT:,} are allowed"
+        )
+    try:
+        reason.encode()
+    except UnicodeEncodeError as cause:
+        raise UserError(
+            f"{flag}: the reason is not UTF-8, from character {cause.start + 1} on; write it in UTF-8"
+        ) from cause
 
 
 def require_compared(bundle: Path, verified: Path, against: Sequence[Path]) -> None:
@@ -136,6 +149,27 @@ def require_compared(bundle: Path, verified: Path, against: Sequence[Path]) -> N
                 f"({finding.message}); leave out --verified, or verify the bundle again with --against and the bundle "
                 "of that entry"
             )
+
+
+def _require_same_board(
+    store: Path, log: Log, bundle: Bundle, receipt: Receipt, other: str
+) -> None:
+    """Raise UserError unless `other` is a current entry of the board that this bundle will be on."""
+    record = log.standing().get(other)
+    if record is None:
+        raise UserError(f"--reruns: bundle {other} is not a current entry")
+    with read_bundle(bundle_folder(store, other)) as existing:
+        track = existing.submission.track
+    flaw = ""
+    if read_receipt(store, record).tasks != receipt.tasks:
+        flaw = "was verified on other tasks than this bundle"
+    elif track != bundle.submission.track:
+        flaw = f"is in the track {track}, but this bundle is in {bundle.submission.track}"
+    if flaw:
+        raise UserError(
+            f"--reruns: entry {other[:12]} {flaw}, so they would be on different boards and not compared; rerun the "
+            "system on the tasks and in the track of the entry"
+        )
 
 
 def _require_own_name(store: Path, log: Log, bundle: Bundle, receipt: Receipt) -> None:

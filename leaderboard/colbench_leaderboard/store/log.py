@@ -183,9 +183,9 @@ class LogWriter:
         }
         record = msgspec.convert(values, Record)
         whole = self._content[: self._content.rfind(b"\n") + 1] + canonical(record) + b"\n"
-        self.log = parse_log(whole)
+        log = parse_log(whole)
         self._write(whole)
-        self._content = whole
+        self.log, self._content = log, whole
         return record
 
     def _write(self, whole: bytes) -> None:
@@ -193,11 +193,18 @@ class LogWriter:
         start = whole.rfind(b"\n", 0, -1) + 1
         try:
             os.ftruncate(self._file, start)
-            os.pwrite(self._file, whole[start:], start)
+            _write_all(self._file, whole[start:], start)
             os.fsync(self._file)
         except OSError as cause:
             os.ftruncate(self._file, start)
             raise UserError(f"{self._path}: cannot be written: {cause.strerror}") from cause
+
+
+def _write_all(file: int, content: bytes, start: int) -> None:
+    """Write all bytes; on a nearly full disk, a single write may write only a part. Raises OSError."""
+    while content:
+        written = os.pwrite(file, content, start)
+        content, start = content[written:], start + written
 
 
 @contextmanager

@@ -39,6 +39,7 @@ RULES: dict[str, Severity] = {
     "replay.reply": "refusal",
     "replay.model": "note",
     "replay.sample": "note",
+    "score.none": "refusal",
     "score.void": "note",
     "audit.duplicates": "flag",
     "audit.human-role": "flag",

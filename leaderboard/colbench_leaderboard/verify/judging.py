@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -14,6 +15,7 @@ from colbench.config import RunConfig
 from colbench.errors import InfrastructureError, UserError
 from colbench.interfaces import ProgressScorer
 from colbench.registry import get_domain
+from colbench.rollout import Rollout, Turn
 from colbench.session import Session
 from colbench.task import Task
 from colbench_leaderboard.bundle.read import Cell
@@ -24,6 +26,7 @@ from colbench_leaderboard.verify.receipt import CellScore
 from colbench_leaderboard.verify.replay import replay
 from colbench_leaderboard.verify.scores import scored_cell
 
+T = TypeVar("T")
 AHEAD = 4
 """Number of dialogues that are judged concurrently, per worker."""
 
@@ -60,10 +63,21 @@ class Judge:
         Each item of `cells` has a dialogue, the task, and True if the human must be asked again for the replies. Raises
         UserError if this machine cannot judge a dialogue.
         """
-        waiting: deque[asyncio.Task[Judged]] = deque()
+        async for judged in self._in_order(self._judge(*each) for each in cells):
+            yield judged
+
+    async def void(self, tasks: Sequence[Task]) -> list[Task]:
+        """Return those of the tasks that the scorer cannot judge, whatever the answer. Raises errors as `judged`."""
+        blanks = self._in_order(self._scored(_blank(task), task) for task in tasks)
+        values = [blank.scores["default"].value async for blank in blanks]
+        return [task for task, value in zip(tasks, values, strict=True) if value is None]
+
+    async def _in_order(self, jobs: Iterable[Coroutine[Any, Any, T]]) -> AsyncIterator[T]:
+        """Run several jobs at a time, and yield their results in order."""
+        waiting: deque[asyncio.Task[T]] = deque()
         try:
-            for cell, task, again in cells:
-                waiting.append(asyncio.create_task(self._judge(cell, task, again)))
+            for job in jobs:
+                waiting.append(asyncio.create_task(job))
                 if len(waiting) >= self._at_once:
                     yield await waiting.popleft()
             while waiting:
@@ -84,9 +98,7 @@ class Judge:
         if rollout.answer is None:
             rollout = with_asking(task, rollout)
         else:
-            rollout = await self._session.score(rollout, task)
-            if failed := rollout.failure:
-                raise InfrastructureError(f"{task.id}: {failed.boundary}: {failed.reason}")
+            rollout = await self._scored(rollout, task)
             score = rollout.scores["default"]
             scorer = score.scorer
             told = disclosure(
@@ -101,6 +113,28 @@ class Judge:
             same=same,
             differs=differs,
         )
+
+    async def _scored(self, rollout: Rollout, task: Task) -> Rollout:
+        scored = await self._session.score(rollout, task)
+        if failed := scored.failure:
+            raise InfrastructureError(f"{task.id}: {failed.boundary}: {failed.reason}")
+        return scored
+
+
+def _blank(task: Task) -> Rollout:
+    """Return a dialogue on a task with an empty answer, whose score shows whether the task can be judged."""
+    return Rollout(
+        key="",
+        task_id=task.id,
+        task_hash=task.hash,
+        domain=task.domain,
+        trial=0,
+        seed=0,
+        request=task.request,
+        turns=(Turn(raw="", said=""),),
+        answer="",
+        ended_by="answer",
+    )
 
 
 @asynccontextmanager

@@ -41,12 +41,15 @@ FORMS = {
 
 
 def run_config(lock: Lock, findings: Findings) -> RunConfig | None:
-    """Return the run's configuration; None, with a finding, if it is invalid."""
+    """Return the run's configuration; None, with findings, if it is invalid or has a number that is too large."""
     try:
-        return msgspec.convert(lock.config, RunConfig)
+        config = msgspec.convert(lock.config, RunConfig)
+        flaws = list(_size(config))
     except msgspec.ValidationError as cause:
-        findings.add("lock.config", f"`config` is not a run configuration: {cause}", LOCK)
-        return None
+        flaws = [f"`config` is not a run configuration: {cause}"]
+    for message in flaws:
+        findings.add("lock.config", message, LOCK)
+    return None if flaws else config
 
 
 def selected(config: RunConfig, tasks: Sequence[Task], findings: Findings) -> list[Task]:
@@ -72,7 +75,6 @@ def check(
         *_texts(lock),
         *_itself(lock, config),
         *_mode(lock, config),
-        *_size(config),
         *_tasks(lock, config, tasks),
     )
     for rule, message in flaws:
@@ -166,16 +168,13 @@ def _mode(lock: Lock, config: RunConfig) -> Iterator[tuple[str, str]]:
         )
 
 
-def _size(config: RunConfig) -> Iterator[tuple[str, str]]:
+def _size(config: RunConfig) -> Iterator[str]:
     for name, most in MOST.items():
         if getattr(config, name) > most:
-            yield "lock.config", f"`{name}` is {getattr(config, name)}; at most {most} is allowed"
+            yield f"`{name}` is {getattr(config, name)}; at most {most} is allowed"
     for name in ("agent_price", "human_price"):
         if max(getattr(config, name) or (0.0,)) > DEAREST:
-            yield (
-                "lock.config",
-                f"`{name}`: at most {DEAREST:,.0f} dollars per million tokens are allowed",
-            )
+            yield f"`{name}`: at most {DEAREST:,.0f} dollars per million tokens are allowed"
 
 
 def _tasks(lock: Lock, config: RunConfig, tasks: Sequence[Task]) -> Iterator[tuple[str, str]]:

@@ -30,6 +30,7 @@ class Tally:
         self._shares: dict[str, array[float]] = {}
         self._known: dict[Hashable, Any] = {}
         self._void: set[str] = set()
+        self._answered: set[str] = set()
         self.scorer = ""
         """The name of the scorer."""
         self.same = 0
@@ -44,9 +45,11 @@ class Tally:
         self.same += judged.same
         if judged.differs:
             self._findings.add("replay.reply", judged.differs, cell.file, cell.line)
-        self.scorer = judged.scorer or self.scorer
+        if judged.scorer:
+            self.scorer = judged.scorer
+            self._answered.add(cell.rollout.task_id)
         if judged.score is None:
-            self._avoid(cell.rollout.task_id)
+            self.leave_out(cell.rollout.task_id)
         else:
             self._scores.append(self._shared(judged.score))
         if judged.told:
@@ -66,7 +69,12 @@ class Tally:
         known: T = self._known.setdefault(value, value)
         return known
 
-    def _avoid(self, task_id: str) -> None:
+    def unanswered(self, tasks: Iterable[Task]) -> list[Task]:
+        """Return those of the tasks that no dialogue answers, so that no score shows whether they can be judged."""
+        return [task for task in tasks if task.id not in self._answered]
+
+    def leave_out(self, task_id: str) -> None:
+        """Leave out all cells of a task that the scorer cannot judge, including missing cells."""
         if task_id not in self._void:
             self._void.add(task_id)
             message = f"{task_id}: the receiver's scorer cannot judge it; its cells are left out"
@@ -86,8 +94,14 @@ class Tally:
             self._findings.add(rule, message, judged.cell.file, judged.cell.line)
 
     def finish(self, missing: Iterable[tuple[Task, int]]) -> None:
-        """Add the cells that the bundle lacks, and report the results of the statistical tests (`evidence`)."""
+        """Add the cells that the bundle lacks, and report the results of the statistical tests (`evidence`).
+
+        If no cell counts, because the scorer can judge no task, this is reported as a refusal.
+        """
         self._scores += (absent_cell(task, trial) for task, trial in missing)
+        if not self.scores:
+            message = "the receiver's scorer can judge none of the tasks, so the entry has no score"
+            self._findings.add("score.none", message)
         self._evidence.report(self._findings)
 
     @property

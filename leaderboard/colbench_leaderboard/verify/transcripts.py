@@ -28,8 +28,11 @@ DUPLICATES, ALIKE = "audit.duplicates", "audit.alike"
 """The rules for entries most of whose dialogues resemble another entry's, and for entries of which only some do."""
 MOSTLY, NOTED = 0.5, 0.1
 """Minimum shares of dialogues that resemble another entry's: for a flag, and for a note."""
-HELD = 20_000
-"""Maximum number of a bundle's transcripts in memory while other bundles are read."""
+HELD = 8 * 1024 * 1024
+"""Number of characters of a bundle's transcripts that are in memory while other bundles are read.
+
+The words of these transcripts, and the pairs of the words, need about 45 bytes per character.
+"""
 LEAST_WORDS = 20
 """Minimum number of the agent's words in a dialogue; with fewer, two agents may say the same by chance."""
 WORD = re.compile(r"\w+")
@@ -48,6 +51,8 @@ class Transcript(Struct, frozen=True, kw_only=True, dict=True):
     """The words of each message of the agent."""
     domain: str
     answer: str
+    size: int
+    """Number of characters of the agent's messages and the answer."""
 
     @cached_property
     def questions(self) -> Shingles:
@@ -76,7 +81,11 @@ def transcript(rollout: Rollout) -> Transcript | None:
         return None
     words = [*said, WORD.findall(answer.casefold())] if answer else said
     return Transcript(
-        exact=digest([rollout.task_hash, words]), said=said, domain=rollout.domain, answer=answer
+        exact=digest([rollout.task_hash, words]),
+        said=said,
+        domain=rollout.domain,
+        answer=answer,
+        size=sum(map(len, texts)),
     )
 
 
@@ -86,14 +95,15 @@ class Transcripts:
     def __init__(self, own: str, others: Sequence[Path] = (), *, held: int = HELD) -> None:
         """Prepare to compare a bundle, whose digest is `own`, with the bundles at `others`.
 
-        If `others` contains the same bundle, it is skipped. At most `held` transcripts of the own bundle are in memory;
-        whenever this number is reached, all other bundles are read again.
+        If `others` contains the same bundle, it is skipped. As soon as the own transcripts in memory have `held`
+        characters or more, all other bundles are read, and these transcripts are discarded.
         """
         self.count = 0
         """Number of transcripts compared."""
         self._own, self._others, self._most = own, others, held
         self._trials: dict[str, tuple[int, str]] = {}
         self._held: dict[str, list[Numbered]] = {}
+        self._size = 0
         self._shared: dict[str, tuple[str, Shared]] = {}
 
     def add(self, rollout: Rollout) -> None:
@@ -109,8 +119,9 @@ class Transcripts:
         self._trials[rollout.task_hash] = number + 1, same
         if self._others:
             self._held.setdefault(rollout.task_hash, []).append((self.count, found))
+            self._size += found.size
         self.count += 1
-        if self._others and self.count % self._most == 0:
+        if self._size >= self._most:
             self._compare()
 
     def report_trials(self, trials: int, findings: Findings) -> None:
@@ -155,7 +166,7 @@ class Transcripts:
         for other, (name, more) in found.items():
             _, shared = self._shared.get(other, (name, Shared(exact=0, alike=0)))
             self._shared[other] = name, shared + more
-        self._held = {}
+        self._held, self._size = {}, 0
 
     def _among(self, cells: Iterable[Cell]) -> Shared:
         """Count the transcripts in memory that also occur in `cells`, word for word or nearly so."""

@@ -1,7 +1,7 @@
 """Verifying a bundle: files are checked first; if they are valid, answers are run and the human is replayed.
 
 Dialogues are read one at a time, twice. Memory contains the receiver's tasks, a score for each cell, the few dialogues
-being judged and, if the bundle is compared with others, up to `transcripts.HELD` transcripts.
+being judged and, if the bundle is compared with others, transcripts of about `transcripts.HELD` characters.
 """
 
 from __future__ import annotations
@@ -83,20 +83,22 @@ class _Verification:
         self.keyless = is_keyless(bundle.lock)
 
     def read(self) -> None:
-        """Check everything that requires neither a sandbox nor the human."""
+        """Check everything that requires neither a sandbox nor the human; skip the audits of a refused bundle."""
         transcripts = Transcripts(self.bundle.digest, self.settings.against)
         try:
             for number, (cell, task) in enumerate(self._cells(), start=1):
                 protocol.check(cell, task, self.config.max_turns, self.findings)
                 report_failure(cell, self.findings)
-                transcripts.add(cell.rollout)
+                if not self.findings.refused:
+                    transcripts.add(cell.rollout)
                 self.seen("reading", number, self.count)
         except Refused as cause:
             self.findings.refuse(cause)
             return
         self.grid.report_missing(self.findings)
-        transcripts.report_trials(self.config.trials, self.findings)
-        transcripts.report_shared(self.findings)
+        if not self.findings.refused:
+            transcripts.report_trials(self.config.trials, self.findings)
+            transcripts.report_shared(self.findings)
 
     def _cells(self) -> Iterator[tuple[Cell, Task]]:
         for cell in self.bundle.cells():
@@ -116,6 +118,8 @@ class _Verification:
                 self.tally.add(judged)
                 number += 1
                 self.seen("judging", number, self.count)
+            for task in await judges.void(self.tally.unanswered(self.tasks)):
+                self.tally.leave_out(task.id)
         self.tally.finish(self.grid.missing())
         self._report_replay(number)
 

@@ -23,6 +23,7 @@ from sweet_rl_trainer.data.privileged import Template, preface_of
 from sweet_rl_trainer.data.token_weights import weigh
 from sweet_rl_trainer.data.tokens import encode
 from sweet_rl_trainer.data.trajectories import Trajectory, messages_of
+from sweet_rl_trainer.methods.ranking.scorers import trained_digest
 from sweet_rl_trainer.methods.ranking.turns import (
     Candidates,
     Reply,
@@ -32,8 +33,8 @@ from sweet_rl_trainer.methods.ranking.turns import (
 )
 from sweet_rl_trainer.model.attention import can_share
 from sweet_rl_trainer.model.checkpoint import is_adapters, load_tokenizer
-from sweet_rl_trainer.model.digest import model_digest
 from sweet_rl_trainer.model.load import load_trained
+from sweet_rl_trainer.model.lora import score_of
 from sweet_rl_trainer.settings import Precision, Score
 from sweet_rl_trainer.train.loss import READERS
 from sweet_rl_trainer.train.reference_cache import ReferenceCache
@@ -77,19 +78,16 @@ class Reader:
 
     @cached_property
     def digest(self) -> str:
-        """The digest of the weights."""
-        return model_digest(self._folder)
+        """The digest of the weights; for adapters it includes their base."""
+        return trained_digest(self._folder, self._base)
 
     @cached_property
     def score(self) -> Score:
         """The kind of model: "value" if it has a value head, otherwise "log-ratio"."""
-        config = AutoConfig.from_pretrained(self._base if self._adapted else self._folder)
-        kinds = config.architectures or []
+        if is_adapters(self._folder):
+            return score_of(self._folder)
+        kinds = AutoConfig.from_pretrained(self._folder).architectures or []
         return "value" if any("TokenClassification" in each for each in kinds) else "log-ratio"
-
-    @property
-    def _adapted(self) -> bool:
-        return is_adapters(self._folder)
 
     @cached_property
     def scorer(self) -> Scorer:

@@ -56,9 +56,10 @@ SMALL = 1e-4
 def shares_told(rollout: Rollout, task: Task, turns: int) -> list[float]:
     """Return Φ, the share of hidden facts that have been revealed, before each of `turns` turns.
 
-    Φ stays constant after the dialogue's end, and is 0 for a task without hidden facts.
+    Φ stays constant after the dialogue's end, and is 0 if the first message reveals all facts, or there are none.
     """
-    first, *later = still_hidden(task, [turn.human or "" for turn in rollout.turns])
+    heard = [rollout.request, *(turn.human or "" for turn in rollout.turns)]
+    _, first, *later = still_hidden(task, heard)
     told = [0.0, *(1 - hidden / first if first else 0.0 for hidden in later)]
     return [told[min(turn, len(told) - 1)] for turn in range(turns)]
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from colbench.asking.opening import opening
 from colbench.cells import Cell
 from colbench.config import RunConfig, derive_seed
 from colbench.participants import agent_prompt
@@ -28,6 +29,7 @@ class Environment:
 
     def __init__(self, config: RunConfig, tasks: Sequence[Task]) -> None:
         self.config = config
+        self._requests = {task.id: opening(task, config.told) for task in tasks}
         session = replace(
             config, domain=None, tasks="", task_ids=(), limit=None, record_tokens=True
         )
@@ -65,7 +67,13 @@ class Environment:
         refuses requests.
         """
         cells = [
-            Cell(task=task, trial=n, key=f"{name}.{n:05d}", seed=derive_seed("grpo", name, n))
+            Cell(
+                task=task,
+                trial=n,
+                key=f"{name}.{n:05d}",
+                seed=derive_seed("grpo", self.config.seed, name, n),
+                request=self._requests[task.id],
+            )
             for n, task in enumerate(tasks)
         ]
 

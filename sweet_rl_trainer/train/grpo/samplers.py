@@ -1,7 +1,8 @@
 """Samplers of replies.
 
 `Rounds` samples in this process, a batch with a reply for each dialogue at a time. `Server` uses a vLLM server, which
-samples each reply as soon as it is requested.
+samples each reply as soon as it is requested. With both, the time to a reply also depends on the other dialogues, so it
+does not count toward the agent's time limit.
 
 The server completes token ids, so it uses no chat template. It must be started as TRL requires
 (`VLLM_SERVER_DEV_MODE=1 vllm serve MODEL --weight-transfer-config '{"backend": "nccl"}' --logprobs-mode
@@ -19,6 +20,7 @@ import msgspec
 import torch
 from msgspec import Struct
 
+from colbench.clock import waiting
 from colbench.errors import AgentError, EndpointError
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.model.generate import context_of, ends_of, generate
@@ -66,7 +68,8 @@ class Rounds:
         answer: asyncio.Future[Said] = asyncio.get_running_loop().create_future()
         self._waiting[dialogue] = (list(prompt), answer)
         self._begin()
-        return await answer
+        with waiting():
+            return await answer
 
     def left(self) -> None:
         """Record that a dialogue is over, so that the other dialogues do not wait for it."""
@@ -181,8 +184,9 @@ class Server:
         body = msgspec.json.encode({**self._body, "prompt": list(prompt)})
         headers = {"Content-Type": "application/json"}
         try:
-            async with self._session.post(self._url, data=body, headers=headers) as response:
-                content = await response.read()
+            with waiting():
+                async with self._session.post(self._url, data=body, headers=headers) as response:
+                    content = await response.read()
         except aiohttp.ClientError as cause:
             raise EndpointError(f"{self._url}: {cause}") from cause
         if response.status != 200:

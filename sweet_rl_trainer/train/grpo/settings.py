@@ -38,7 +38,7 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """μ: number of optimizer steps on the same dialogues. Paper and TRL."""
 
     learning_rate: Positive = 1e-6
-    """The constant learning rate. Paper and TRL, for full fine-tuning."""
+    """The constant learning rate. Paper and TRL, for full fine-tuning; LoRA needs about 1e-5 or more."""
     beta: NotNegative = 0.0
     """Weight of the KL divergence from the initial model; above 0, that model is loaded, too. TRL; paper 0.04."""
     epsilon: Positive = 0.2

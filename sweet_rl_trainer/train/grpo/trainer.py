@@ -7,12 +7,14 @@ sequences (`sequences.DialogueRow`) is run as that many rows, and their log-prob
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
+from torch.utils.data import Sampler
 from trl import GRPOTrainer
 
 from sweet_rl_trainer.train.grpo.sequences import Part
@@ -33,6 +35,14 @@ class DialogueTrainer(GRPOTrainer):  # type: ignore[misc]  # TRL has no types
         """Store the sequence lengths of each row of the current batch."""
         each = [torch.tensor(row, dtype=torch.long) for row in parts]
         self._parts = pad_sequence(each, batch_first=True)
+
+    def _get_train_sampler(self, dataset: Any = None) -> Order:
+        return Order(partial(super()._get_train_sampler, dataset), self._passes)
+
+    def _passes(self) -> int:
+        groups = self.args.generation_batch_size // self.num_generations
+        steps = len(self.train_dataset) // groups * self.num_iterations
+        return int(self.state.global_step) // steps
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         return {**super()._generate_and_score_completions(inputs), "parts": self._parts}
@@ -77,6 +87,26 @@ class DialogueTrainer(GRPOTrainer):  # type: ignore[misc]  # TRL has no types
         ids = _padded(pieces, self._tokenizer.pad_token_id)
         mask = _padded([torch.ones_like(piece) for piece in pieces], 0)
         return ids, mask, max(map(len, pieces[1::2]))
+
+
+class Order(Sampler[int]):
+    """The order of the tasks: that of TRL's sampler, including when a run resumes.
+
+    TRL draws the order of each pass over the tasks from one random generator, and does not save its state.
+    """
+
+    def __init__(self, new: Callable[[], Sampler[int]], passes: Callable[[], int]) -> None:
+        """Create the order. `new` returns a new sampler of TRL, and `passes` the number of completed passes."""
+        self._new, self._passes = new, passes
+
+    def __iter__(self) -> Iterator[int]:
+        sampler = self._new()
+        for _ in range(self._passes()):
+            next(iter(sampler))  # draw the order of a completed pass
+        return iter(sampler)
+
+    def __len__(self) -> int:
+        return len(self._new())
 
 
 def _padded(pieces: Sequence[Tensor], value: int) -> Tensor:

@@ -103,13 +103,14 @@ def train_grpo(
     done = folder / MODEL
     if done.is_dir():
         return done
-    _check_model(model, settings)
     torch.manual_seed(settings.seed)
+    trained = adapt(model, adapters) if adapters else model
+    _check_model(trained, settings, adapters)
     console = OnConsole()
     try:
         with no_bars(), _as_we_know(), Environment(config, tasks) as run.environment:
             trainer = _trainer(
-                adapt(model, adapters) if adapters else model,
+                trained,
                 run,
                 [Alarms(), LogLastStep(), LogFile(folder / LOG), console, *callbacks],
             )
@@ -120,14 +121,16 @@ def train_grpo(
     return done
 
 
-def _check_model(model: Any, settings: GrpoSettings) -> None:
+def _check_model(model: Any, settings: GrpoSettings, adapters: LoraSettings | None) -> None:
     narrow = {str(p.dtype) for p in model.parameters() if p.requires_grad} - {"torch.float32"}
     if narrow:
         raise UserError(
             f"the weights to train are {', '.join(sorted(narrow))}; load the model in float32"
         )
+    if adapters or not settings.beta:
+        return  # with adapters, the reference model is the base model
     source = model.config.name_or_path
-    if settings.beta and not (source and Path(source).is_dir()):
+    if not (source and Path(source).is_dir()):
         raise UserError(
             f"beta {settings.beta}: needs a reference model, which TRL loads from the model's folder, but the model "
             f"was loaded from {source or 'no folder'}; load the model from a folder, or set beta to 0"
@@ -256,12 +259,20 @@ def _trainer(model: Any, run: _Run, callbacks: Sequence[Any]) -> Any:
         rollout_func=run.rollouts,
     )
     trainer.remove_callback(PrinterCallback)
+    _widen(model)
     if run.settings.server is None and trainer.accelerator.distributed_type.value in SHARDED:
         raise UserError(
             "with FSDP or DeepSpeed, the processes share the model, so dialogues of different "
             "lengths cannot be sampled from it; set a vLLM server (`server`)"
         )
     return trainer
+
+
+def _widen(model: nn.Module) -> None:
+    """Convert the weights to train to float32: TRL makes adapters bfloat16 if the base model has 4 bits."""
+    for weight in model.parameters():
+        if weight.requires_grad:
+            weight.data = weight.data.float()
 
 
 SHARDED = {"FSDP", "DEEPSPEED"}

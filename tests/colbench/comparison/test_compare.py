@@ -399,6 +399,17 @@ def test_three_runs_are_printed_side_by_side_and_pair_by_pair(played, capsys):
         assert name in printed
 
 
+def test_brackets_in_the_names_of_runs_are_printed(played, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    for names in (["a[red]", "b[bold]", "c:bug:"], ["[/a]/run", "[/b]/run", "[/c]/run"]):
+        runs = [str(played["guesser"].save(tmp_path / name).path) for name in names]
+        assert main(["compare", *runs]) == 0
+        rows = capsys.readouterr().out.splitlines()
+        for letter, name in zip("ABC", names, strict=True):
+            named = [row for row in rows if row.startswith(f"{letter}  ") and f"{name} " in row]
+            assert len(named) == 2
+
+
 def test_a_pair_without_a_scored_dialogue_in_common_is_printed_as_such(played, rewrite, capsys):
     unscored = rewrite(played["guesser"], lambda rollout: replace(rollout, scores={}))
     runs = [*paths(played, "interviewer", "demonstrator"), str(unscored.path)]

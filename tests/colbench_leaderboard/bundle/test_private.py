@@ -171,6 +171,12 @@ def test_a_spec_is_sent_without_its_place(spec, public):
         ("'/opt/models/a b'", "'a b'"),
         (r"C:\Users\me\x.py", "x.py"),
         ("s3://bucket/key", "s3:…"),
+        ("cmd:/home/me/run.sh", "cmd:run.sh"),
+        ("path:/home/me/x/y.py", "path:y.py"),
+        ("in /usr/bin:/home/me/bin:~/bin", "in bin:bin:bin"),
+        ("C:/Users/me/x.py", "C:x.py"),
+        ("file:///home/me/x.py", "file:…"),
+        ("https://me:pass@host:8000/a:/b", "https:…"),
     ],
 )
 def test_a_text_is_sent_without_places(text, public):

@@ -350,6 +350,7 @@ def test_a_run_of_the_maintainers_and_its_entry_name_each_other(tmp_path, stores
     assert "ran this system themselves. Their run agrees with this entry" in words(first)
     assert f'href="../../entries/{again[:12]}/index.html"' in words(first)
     assert f'href="../../entries/{first[:12]}/index.html"' in words(again)
+    assert "the maintainers’ run · open weights · not ranked</p>" in words(again)
     made.decide("removed", first, reason="asked for")
     assert "This is the maintainers’ own run of" in words(again)
     assert f'href="../../entries/{first[:12]}/index.html"' not in words(again)

@@ -42,7 +42,7 @@ class Entrant:
         self.bundle, self.verified = folder / "bundle", folder / "verified"
         self.domain = about.pop("domain", "backend")
         self.track = about.pop("track", "standard")
-        self.trials = len(values[0])
+        self.trials = len(values[0]) if values else 1
         self._write_bundle(name, values, price, tokens)
         self.digest = sha256((self.bundle / MANIFEST).read_bytes())
         self.verify(values, tokens=tokens, **about)

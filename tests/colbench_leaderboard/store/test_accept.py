@@ -87,6 +87,32 @@ def test_one_system_has_one_name_on_several_boards_and_in_the_maintainers_run(st
     assert len(read_log(store).standing()) == 4
 
 
+@pytest.mark.parametrize(
+    ("of_entry", "of_rerun", "flaw"),
+    [
+        ({}, {"tasks": "ef" * 32}, "was verified on other tasks"),
+        ({"track": "open"}, {}, "is in the track open, but this bundle is in standard"),
+    ],
+)
+def test_a_rerun_on_another_board_is_not_taken(store, entrant, of_entry, of_rerun, flaw):
+    one, rerun = entrant("one", **of_entry), entrant("rerun", **of_rerun)
+    accept(store, one.bundle, one.verified)
+    before = files(store)
+    with pytest.raises(UserError, match=f"^--reruns: entry {one.digest[:12]} {flaw}"):
+        accept(store, rerun.bundle, rerun.verified, reruns=one.digest)
+    assert files(store) == before
+
+
+def test_a_rerun_of_a_removed_entry_is_not_taken(store, entrant):
+    one, rerun = entrant("one"), entrant("rerun")
+    accept(store, one.bundle, one.verified)
+    remove(store, one.digest, "the authors asked")
+    before = files(store)
+    with pytest.raises(UserError, match=f"^--reruns: bundle {one.digest} is not a current entry"):
+        accept(store, rerun.bundle, rerun.verified, reruns=one.digest)
+    assert files(store) == before
+
+
 def test_what_the_receipt_refuses_is_not_accepted_but_can_be_recorded(store, entrant):
     one = entrant()
     one.verify([[1.0], [0.5]], tier=None, findings=[("grid.missing-cell", "refusal")])
@@ -220,17 +246,29 @@ def test_what_new_rules_refuse_is_to_be_removed(store, entrant):
         rescore(store, one.digest, one.verified, "x")
 
 
-@pytest.mark.parametrize("reason", ["", "  "])
-def test_a_decision_against_an_entry_has_a_reason(store, entrant, reason):
+@pytest.mark.parametrize(
+    ("reason", "flaw"),
+    [
+        ("", "expected a reason"),
+        ("  ", "expected a reason"),
+        ("x" * 2001, "2,001 characters; at most 2,000 are allowed"),
+        ("copied \udcff", "not UTF-8, from character 8 on"),
+    ],
+)
+def test_a_decision_against_an_entry_has_a_reason_that_can_be_published(
+    store, entrant, reason, flaw
+):
     one = entrant()
+    before = files(store)
     for decide in (
         lambda: refuse(store, one.verified, reason),
         lambda: remove(store, one.digest, reason),
         lambda: rescore(store, one.digest, one.verified, reason),
         lambda: keep(store, one.digest, reason),
     ):
-        with pytest.raises(UserError, match="expected a reason"):
+        with pytest.raises(UserError, match=f"^--(reason|refuse): .*{flaw}"):
             decide()
+    assert files(store) == before
 
 
 def test_what_a_killed_process_left_is_no_hindrance(store, entrant):

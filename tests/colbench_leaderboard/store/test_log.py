@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -211,6 +212,21 @@ def test_a_torn_last_line_is_no_decision_and_goes_with_the_next(store, log):
         writer.append("accepted", C, receipt=RECEIPT)
     assert (len(read_log(store).records), read_log(store).torn) == (4, False)
     assert log.read_bytes().startswith(whole)
+
+
+def test_a_record_for_which_the_disk_has_no_room_is_not_written_in_part(store, log):
+    before = log.read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with writing(store) as writer:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 20, hard))
+        try:
+            with pytest.raises(UserError, match=r"log\.jsonl: cannot be written: File too large"):
+                writer.append("accepted", C, receipt=RECEIPT)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert log.read_bytes() == before
+        assert len(writer.log.records) == 3
+        assert writer.append("accepted", C, receipt=RECEIPT).number == 4
 
 
 def test_what_may_not_come_next_is_not_written(store, log):

@@ -111,7 +111,7 @@ def changed_statement(store, keys):
 
 def signed_by_a_stranger(store, keys):
     (store / SIGNERS).write_text(signers(keys, "stranger"))
-    return r"heads/1\.txt: its signature was made with a key that is not in .*signers"
+    return r"heads/1\.txt: its signature was made with a key that is missing from .*signers"
 
 
 def another_kind_of_signature(store, keys):
@@ -224,7 +224,7 @@ def test_a_store_that_was_written_again_is_whole_but_for_those_who_know_its_keep
     assert main(["leaderboard", "audit", str(again)]) == 0
     capsys.readouterr()
     assert main(["leaderboard", "audit", str(again), *known]) == 1
-    assert "its signature was made with a key that is not in" in capsys.readouterr().out
+    assert "its signature was made with a key that is missing from" in capsys.readouterr().out
 
 
 def test_a_published_head_shows_what_the_store_itself_cannot(
@@ -298,7 +298,7 @@ def test_a_store_is_begun_with_its_keepers_and_signed_as_it_decides(
     [
         (
             "stranger",
-            r"--key .*stranger: its signature was made with a key that is not in .*signers",
+            r"--key .*stranger: its signature was made with a key that is missing from .*signers",
         ),
         ("nowhere", r"--key .*nowhere: no such file; create a key with `ssh-keygen -t ed25519`"),
         ("rubbish", r"--key .*rubbish: cannot sign: "),

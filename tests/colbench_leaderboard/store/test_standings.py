@@ -275,6 +275,12 @@ def test_scores_of_another_grid_cannot_share_a_board(store, take):
         read_standings(store)
 
 
+def test_an_entry_without_a_score_is_named_with_the_way_to_remove_it(store, take):
+    digest = take("void", [])
+    with pytest.raises(DataError, match=f"^entry {digest} has no score; .*leaderboard remove`"):
+        read_standings(store)
+
+
 def test_scores_of_a_task_that_no_other_has_cannot_share_a_board(store, take):
     take("short", FAIR[:4]), take("one")
     with pytest.raises(DataError, match="has the task 'task-4', unlike the other entries.*rescore"):

@@ -13,6 +13,7 @@ from colbench.rollout import Rollout, Turn
 from colbench.task import Hidden, Task
 from colbench_leaderboard.verify.disclosure import disclosure
 from colbench_leaderboard.verify.guessing import GuessRates
+from colbench_leaderboard.verify.lock import MOST
 
 
 def in_private(lines):
@@ -127,6 +128,19 @@ def test_what_would_break_the_site_or_fill_its_pages_is_refused(
     interviewer, forge, verify, change, rule
 ):
     assert verify.rules(forge(interviewer, lock=change), code=1) == {rule}
+
+
+@pytest.mark.parametrize("name", ["trials", "max_turns"])
+def test_a_grid_of_endless_size_is_refused_at_once(interviewer, forge, verify, name):
+    def change(lock):
+        lock["config"][name] = lock["pins"]["config"][name] = 10**18
+        lock["tasks"]["trials"] = lock["config"].get("trials", 1)
+        lock["digest"] = digest(lock["pins"])
+
+    receipt = verify(forge(interviewer, lock=change), code=1)
+    assert [(one["rule"], one["message"]) for one in receipt["findings"]] == [
+        ("lock.config", f"`{name}` is {10**18}; at most {MOST[name]} is allowed")
+    ]
 
 
 def test_a_human_that_is_only_called_keyless_is_refused(interviewer, forge, verify):

@@ -75,7 +75,7 @@ def test_others_that_are_read_again_for_every_part_are_shared_alike(interviewer,
     """Twelve dialogues, half of which are in the other bundle as well."""
     both = bundle_of("twice", "--agent", "interviewer", "--trials", "2")
     messages = []
-    for held in (1, 5, 12, 100):
+    for held in (1, 2_000, 5_000, 100_000):
         findings = Findings()
         with read_bundle(both) as bundle:
             transcripts = Transcripts(bundle.digest, [interviewer, both], held=held)
@@ -85,3 +85,19 @@ def test_others_that_are_read_again_for_every_part_are_shared_alike(interviewer,
         messages.append([found.message for found in findings.all()])
     assert messages == [messages[-1]] * 4
     assert "12 of 12 dialogues" in messages[0][0]
+
+
+def test_long_transcripts_are_discarded_when_they_have_enough_characters(interviewer):
+    with read_bundle(interviewer) as bundle:
+        (first, *_) = bundle.cells()
+    turn = replace(first.rollout.turns[0], said="one word after another " * 20_000)
+    rollout = replace(first.rollout, turns=(turn,))
+    transcripts = Transcripts("own", [interviewer], held=1_000_000)
+    gc.collect()
+    tracemalloc.start()
+    for _ in range(30):
+        transcripts.add(rollout)
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert transcripts.count == 30
+    assert taken < 50 * 1_000_000

@@ -10,7 +10,7 @@ from colbench.errors import DataError, UserError
 from colbench.facts.human import answer as human_answer
 from colbench.messages import ANSWER_MARKER
 from sweet_rl_trainer.creditbench.collect import LIMITS, chosen_tasks
-from sweet_rl_trainer.creditbench.data import STATES, TRUTHS, generate, hashes
+from sweet_rl_trainer.creditbench.data import STATES, TRUTHS, Selection, generate, hashes
 from sweet_rl_trainer.creditbench.states import QUESTIONS
 from sweet_rl_trainer.creditbench.truths import TRUTHS as NAMES
 
@@ -33,6 +33,29 @@ def test_an_interrupted_generation_goes_on(sample, tmp_path):
         content = (sample / name).read_bytes()
         (tmp_path / name).write_bytes(content[: len(content) // 2])
     generate(tmp_path, SAMPLE, 1)
+    assert hashes(tmp_path) == hashes(sample)
+
+
+def test_data_of_other_tasks_in_the_folder_are_replaced(benches, tmp_path):
+    source = "generated:backend/credit?number=3&families=inventory,checkmarks,slots&difficulty=3"
+    generate(tmp_path, Selection(source=source, tasks=3, dialogues=1), 1)
+    assert generate(tmp_path, SAMPLE, 1) == benches
+
+
+def test_data_of_a_task_whose_content_has_changed_are_replaced(sample, benches, tmp_path):
+    states, truths = ((sample / name).read_bytes() for name in (STATES, TRUTHS))
+    second = benches[1].task.hash.encode()
+    (tmp_path / STATES).write_bytes(states.replace(second, second[::-1]))
+    first, rest = truths.split(b"\n", 1)
+    (tmp_path / TRUTHS).write_bytes(first + b"\n" + rest.replace(b"0.", b"1."))
+    generate(tmp_path, SAMPLE, 1)
+    assert hashes(tmp_path) == hashes(sample)
+
+
+def test_fewer_tasks_are_read_from_the_same_files(sample, benches, tmp_path):
+    for name in (STATES, TRUTHS):
+        (tmp_path / name).write_bytes((sample / name).read_bytes())
+    assert generate(tmp_path, Selection(tasks=2, dialogues=1), 1) == benches[:2]
     assert hashes(tmp_path) == hashes(sample)
 
 

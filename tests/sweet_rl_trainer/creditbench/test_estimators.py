@@ -16,13 +16,14 @@ from msgspec.structs import replace
 from colbench.messages import ANSWER_MARKER
 from sweet_rl_trainer.creditbench.estimators import critic, groups, policy, returns, rules
 from sweet_rl_trainer.creditbench.estimators.groups import Dialogue
-from sweet_rl_trainer.creditbench.estimators.readers import Reader
+from sweet_rl_trainer.creditbench.estimators.readers import Reader, replies
 from sweet_rl_trainer.creditbench.truths import COST
 from sweet_rl_trainer.data.privileged import state as stated
 from sweet_rl_trainer.methods.credit.facts import guess_table
 from sweet_rl_trainer.model.load import load_model
+from sweet_rl_trainer.model.lora import adapt
 from sweet_rl_trainer.model.tiny import build
-from sweet_rl_trainer.settings import Shape
+from sweet_rl_trainer.settings import LoraSettings, Shape
 
 torch.set_num_threads(1)
 A, B = frozenset({"a"}), frozenset({"b"})
@@ -288,6 +289,30 @@ def test_a_value_head_scores_by_itself(bench, folders, tmp_path):
     (estimator,) = critic.estimators("value head", reader, reference)
     (scores,) = estimator.score(bench)
     assert len(set(scores)) > 1
+
+
+@pytest.mark.parametrize("score", ["log-ratio", "value"])
+def test_adapters_are_read_like_the_model_that_they_make_of_their_base(
+    score, bench, folders, tmp_path
+):
+    base = folders[0]
+    model = adapt(load_model(base, score=score), LoraSettings(rank=2))
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for weight in (each for each in model.parameters() if each.requires_grad):
+            weight.normal_(generator=generator, std=0.1)
+    model.save_pretrained(tmp_path / "adapters")
+    model.merge_and_unload().save_pretrained(tmp_path / "merged")
+    adapters, merged = (
+        Reader(tmp_path / name, base, tmp_path / "computed", system="")
+        for name in ("adapters", "merged")
+    )
+    assert adapters.score == merged.score == score
+    assert len({each.digest for each in (adapters, merged, Reader(base, base, tmp_path))}) == 3
+    examples = replies(bench, adapters, told=True)
+    (found,), (expected,) = adapters.sums(examples), merged.sums(examples)
+    assert len(set(found)) > 1
+    assert found == pytest.approx(expected, abs=1e-4)
 
 
 def test_gain_in_units_of_the_reward_is_refused_where_the_reward_does_not_rise(bench, readers):

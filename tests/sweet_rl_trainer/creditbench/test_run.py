@@ -99,12 +99,30 @@ def test_an_interrupted_run_ends_with_the_same_results(finished, models, tmp_pat
     base, critic = models
     words = ["--policy", str(base), "--critic", f"SWEET={critic}", "--read", "2"]
     assert main([*COMMAND, *words, "--system", "/dev/null", "--out", str(out)]) == 0
-
-    def timeless(folder):
-        raw = msgspec.json.decode((folder / RESULTS).read_bytes())
-        return [{**each, "seconds": 0} for each in raw["estimators"]], raw["validation"]
-
     assert timeless(out) == timeless(finished)
+
+
+@pytest.mark.slow
+def test_other_tasks_with_the_same_names_have_their_own_results(finished, tmp_path):
+    shutil.copytree(finished, tmp_path / "used")
+    command = ["creditbench", "--tasks", TASKS.replace("difficulty=3", "difficulty=4")]
+    for name in ("used", "new"):
+        assert main([*command, "--processes", "1", "--out", str(tmp_path / name)]) == 0
+    used, new = (tmp_path / name / "states.jsonl" for name in ("used", "new"))
+    assert used.read_bytes() == new.read_bytes() != (finished / "states.jsonl").read_bytes()
+    before, after = (names_of(folder / "states.jsonl") for folder in (finished, tmp_path / "new"))
+    assert before & after
+    assert timeless(tmp_path / "used") == timeless(tmp_path / "new")
+
+
+def names_of(path):
+    return {msgspec.json.decode(line)["task_id"] for line in path.read_bytes().splitlines()}
+
+
+def timeless(folder):
+    """Return the results of the estimators without their times, and the validation."""
+    raw = msgspec.json.decode((folder / RESULTS).read_bytes())
+    return [{**each, "seconds": 0} for each in raw["estimators"]], raw["validation"]
 
 
 def test_monte_carlo_values_cover_the_exact_ones(finished):

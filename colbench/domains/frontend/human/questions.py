@@ -57,6 +57,7 @@ def _kinds(*kinds: str) -> Answer:
 
 _NAMES = {
     "heading": "heading",
+    "text": "text",
     "picture": "picture",
     "link": "links",
     "button": "button",

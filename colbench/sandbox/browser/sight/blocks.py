@@ -40,7 +40,10 @@ _ALIGNS: dict[str, Align] = {
 
 
 def blocks_of(snapshot: Mapping[str, Any], picture: bytes) -> tuple[str, tuple[Block, ...]]:
-    """Return the page's background color and its visible blocks in reading order."""
+    """Return the page's background color and its visible blocks in reading order.
+
+    Raises TooBigError if the page has too many areas on top of each other.
+    """
     ink = Ink(picture)
     items = read_items(snapshot, *ink.size)
     canvas = Canvas(items, *ink.size)
@@ -118,7 +121,7 @@ class _Looker:
         if kind == "image":
             yield from self._picture(item)
         elif self._has_area(item):
-            letters = item.seen.width / (_NARROWEST_LETTER * font_size(item))
+            letters = item.seen.width / (_NARROWEST_LETTER * max(1.0, font_size(item)))
             fits = int(letters * max(1.0, item.seen.height / _LINE))
             text = "" if kind in _WORDLESS else item.own_text[:fits]
             yield self._looks(item).block(

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
+from colbench.sandbox.browser.limits import TooBigError
 from colbench.sandbox.browser.sight.colors import NOTHING, WHITE, Color, read_color
 from colbench.sandbox.browser.sight.layout import SIDES, Item, Rect
 
@@ -27,6 +28,8 @@ _CELL = 8
 """Size in pixels of the cells of a `Raster`."""
 _MOST = 3000
 """Maximum number of painted areas; of more areas, only the largest are used."""
+_MOST_LOOKS = 2_000_000
+"""Maximum number of painted areas to look at in all lookups of a page; honest pages need a few thousand."""
 _STRIPE = 64.0
 _SHADOW = re.compile(r"((?:rgba?|color|oklab|oklch)\([^()]*\))((?: -?[\d.]+px)+)")
 
@@ -120,6 +123,7 @@ class Canvas:
         self._keys = [paint.key for paint in paints]
         self._top = Raster(width, height)
         self._stripes: dict[int, list[Paint]] = defaultdict(list)
+        self._looks = 0
         for rank, paint in enumerate(paints, start=1):
             first, last = int(paint.rect.top // _STRIPE), int(paint.rect.bottom // _STRIPE)
             for stripe in range(first, last + 1):
@@ -128,11 +132,17 @@ class Canvas:
                 self._top.paint(paint.rect, rank)
 
     def behind(self, x: float, y: float, key: Key) -> tuple[Color, bool]:
-        """Return the color of a point as painted before `key`, and True if a picture is visible there, else False."""
+        """Return the color of a point as painted before `key`, and True if a picture is visible there, else False.
+
+        Raises TooBigError after too many lookups in pages with very many layers.
+        """
         layers, through, picture = [], 1.0, False
         stripe = self._stripes.get(int(y // _STRIPE), [])
-        for at in range(bisect_left(stripe, key, key=lambda paint: paint.key) - 1, -1, -1):
-            paint = stripe[at]
+        below = bisect_left(stripe, key, key=lambda paint: paint.key)
+        self._looks += below
+        if self._looks > _MOST_LOOKS:
+            raise TooBigError("the page has too many areas on top of each other")
+        for paint in reversed(stripe[:below]):
             if through < _LEAST_THROUGH:
                 break
             if paint.rect.holds(x, y):

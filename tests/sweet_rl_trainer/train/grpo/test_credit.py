@@ -209,7 +209,7 @@ def test_a_dialogue_without_a_score_is_left_out(scale):
     torch.testing.assert_close(found[[0, 2]], others)
 
 
-def told(task, *replies, turns=4):
+def told(task, *replies, turns=4, request=""):
     said = [Turn(raw="?", said="?", human=reply) for reply in replies]
     rollout = Rollout(
         key="0",
@@ -218,7 +218,7 @@ def told(task, *replies, turns=4):
         domain=task.domain,
         trial=0,
         seed=0,
-        request=task.request,
+        request=request or task.request,
         turns=(*said, Turn(raw="x", said="x")),
         answer="x",
         ended_by="answer",
@@ -235,3 +235,6 @@ def test_the_share_of_hidden_facts_told_is_that_before_a_turn_and_stays_after_th
     assert told(task, "I don't know.", fact.statement) == [0, 0, 0.5, 0.5]
     assert told(task, f"{other.statement} {fact.statement}", turns=3) == [0, 1, 1]
     assert told(replace(late, hidden=replace(late.hidden, facts=())), "Hm.") == [0, 0, 0, 0]
+    opened = f"{late.request} {fact.statement}"
+    assert told(task, fact.statement, other.statement, request=opened) == [0, 0, 1, 1]
+    assert told(late, fact.statement, request=opened) == [0, 0, 0, 0]

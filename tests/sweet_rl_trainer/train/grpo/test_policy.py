@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import time
 from contextlib import asynccontextmanager
+from inspect import isawaitable
 
 import pytest
 
@@ -14,6 +16,7 @@ pytest.importorskip("transformers", reason="transformers is not installed (colbe
 
 from aiohttp import web
 
+from colbench.clock import Clock
 from colbench.errors import AgentError, DataError, EndpointError
 from colbench.interfaces import Episode, StatefulAgent
 from colbench.messages import Message, Sampled
@@ -160,6 +163,34 @@ async def test_a_dialogue_that_is_too_long_is_the_agents_failure():
     assert asked == []
 
 
+async def seconds_of_waiting(sampler):
+    """Return the seconds that the clock of an agent counts for a reply."""
+    clock = Clock(0.2)
+    said = await clock.hear(lambda: sampler.sample([1], "0"))
+    assert said.ids
+    return clock.seconds
+
+
+async def test_waiting_for_a_round_is_not_the_agents_time():
+    def generate(prompts):
+        time.sleep(0.5)
+        return [[1]]
+
+    async with Rounds(generate, dialogues=1, room=9) as sampler:
+        assert await seconds_of_waiting(sampler) < 0.2
+
+
+async def test_waiting_for_a_server_is_not_the_agents_time(make_chat):
+    async def answer(_):
+        await asyncio.sleep(0.5)
+        return web.json_response(
+            {"choices": [{"token_ids": [7], "logprobs": {"token_logprobs": [-0.5]}}]}
+        )
+
+    async with completions(answer) as (address, _), server(address, make_chat()) as sampler:
+        assert await seconds_of_waiting(sampler) < 0.2
+
+
 @asynccontextmanager
 async def completions(answer):
     """Yield a server's completions of token ids, and the requests that it had."""
@@ -167,7 +198,8 @@ async def completions(answer):
 
     async def reply(request):
         requests.append(await request.json())
-        return answer(requests[-1])
+        reply = answer(requests[-1])
+        return await reply if isawaitable(reply) else reply
 
     app = web.Application()
     app.router.add_post("/v1/completions", reply)

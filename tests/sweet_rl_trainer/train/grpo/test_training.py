@@ -8,6 +8,7 @@ import os
 import socket
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,9 @@ pytest.importorskip("transformers", reason="transformers is not installed (colbe
 pytest.importorskip("trl", reason="TRL is not installed (colbench[grpo])")
 
 from msgspec.structs import replace
+from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
+from trl.trainer.utils import RepeatSampler
 
 from colbench.config import RunConfig
 from colbench.domains.backend.scorer import UnitTestScorer
@@ -25,9 +28,11 @@ from colbench.errors import UserError
 from colbench.plugins import resolve_tasks
 from colbench.rollout import read_rollouts
 from colbench.sandbox import CodeSandbox
+from sweet_rl_trainer.model.load import load_model
 from sweet_rl_trainer.settings import LoraSettings
 from sweet_rl_trainer.train.grpo.sequences import dialogue_row
 from sweet_rl_trainer.train.grpo.settings import GrpoSettings
+from sweet_rl_trainer.train.grpo.trainer import Order
 from sweet_rl_trainer.train.grpo.training import train_grpo
 
 torch.set_num_threads(1)
@@ -325,8 +330,40 @@ class Killed(Exception):
 
 
 class Kill(TrainerCallback):
+    def __init__(self, step=1):
+        self.step = step
+
     def on_save(self, args, state, control, **_):
-        raise Killed
+        if state.global_step == self.step:
+            raise Killed
+
+
+@pytest.mark.parametrize("passes", [0, 1, 2])
+def test_the_order_of_a_pass_is_that_of_a_sampler_that_made_the_passes_before(passes):
+    def new():
+        return RepeatSampler(range(7), mini_repeat_count=2, batch_size=3, repeat_count=4, seed=5)
+
+    unbroken = new()
+    expected = [list(unbroken) for _ in range(passes + 1)][-1]
+    resumed = Order(new, lambda: passes)
+    assert list(resumed) == expected
+    assert len(resumed) == len(expected) == 48
+
+
+@pytest.mark.slow
+def test_a_run_resumed_in_its_second_pass_over_the_tasks_keeps_the_order(
+    make_guesser, make_chat, late, tmp_path
+):
+    tasks = [replace(late, id=str(number)) for number in range(4)]
+    given = settings(group_size=2, batch_size=2, rows=2, steps=7, seed=2)
+    with pytest.raises(Killed):
+        run(make_guesser(), make_chat(), tasks, tmp_path / "run", given, callbacks=[Kill(5)])
+    run(make_guesser(), make_chat(), tasks, tmp_path / "run", given)
+    generator = torch.Generator().manual_seed(2)
+    first, second = (torch.randperm(4, generator=generator).tolist() for _ in range(2))
+    assert first != second
+    used = [int(each.task_id) for each in rollouts(tmp_path / "run")[::2]]
+    assert used == [*first, *second[:3]]
 
 
 @pytest.mark.slow
@@ -355,12 +392,46 @@ def test_adapters_alone_are_trained_and_saved(make_guesser, make_chat, late, tmp
     assert not (done / "model.safetensors").exists()
 
 
+def bases(make_guesser, folder):
+    """Yield a base model as a recipe with adapters loads it by default, and one with 4 bits if possible."""
+    make_guesser(hidden_size=64, intermediate_size=128, head_dim=16).save_pretrained(folder)
+    yield load_model(folder, dtype="bfloat16"), None
+    if find_spec("bitsandbytes"):
+        yield load_model(folder, dtype="bfloat16", quantize="4bit"), "4bit"
+
+
+@pytest.mark.slow
+def test_adapters_of_a_base_in_bfloat16_or_4_bits_are_trained_in_float32(
+    make_guesser, make_chat, late, tmp_path
+):
+    given = settings(precision="bfloat16", gradient_checkpointing=True)
+    for base, quantize in bases(make_guesser, tmp_path / "base"):
+        folder = tmp_path / str(quantize)
+        lora = LoraSettings(rank=2, quantize=quantize)
+        done = run(base, make_chat(), [late], folder, given, adapters=lora)
+        adapters = load_file(done / "adapter_model.safetensors")
+        assert {each.dtype for each in adapters.values()} == {torch.float32}
+        raised = torch.cat([each.flatten() for name, each in adapters.items() if "lora_B" in name])
+        assert not torch.equal(raised, raised.bfloat16().float())
+
+
+@pytest.mark.weekly
+def test_the_reference_of_adapters_is_the_base_which_need_not_be_in_a_folder(
+    make_guesser, make_chat, late, tmp_path
+):
+    given = settings(beta=0.04, steps=2, learning_rate=0.05, optimizer="adamw_torch")
+    run(make_guesser(), make_chat(), [late], tmp_path / "run", given, adapters=LoraSettings(rank=2))
+    lines = log(tmp_path / "run")
+    assert lines[0]["kl"] == pytest.approx(0, abs=1e-6)
+    assert lines[1]["kl"] > 0
+
+
 @pytest.mark.weekly
 def test_with_beta_the_reference_is_loaded_from_where_the_model_is(
     make_guesser, make_chat, late, tmp_path
 ):
     given = settings(beta=0.04, steps=2)
-    with pytest.raises(UserError, match="load it from a folder"):
+    with pytest.raises(UserError, match="load the model from a folder"):
         run(make_guesser(), make_chat(), [late], tmp_path / "run", given)
     make_guesser().save_pretrained(tmp_path / "start")
     model = AutoModelForCausalLM.from_pretrained(tmp_path / "start").train()
