@@ -179,8 +179,11 @@ def require_finite(place: str, value: object) -> None:
     """Raise UserError if a value is, or contains, an infinite number or NaN, which JSON files cannot hold."""
     if isinstance(value, float) and not isfinite(value):
         raise UserError(f"{place}: expected a finite number, got {value}")
-    if isinstance(value, Mapping | list | tuple):
-        for each in value.values() if isinstance(value, Mapping) else value:
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            require_finite(f"{place}.{key}", each)
+    if isinstance(value, list | tuple):
+        for each in value:
             require_finite(place, each)
 
 

@@ -92,14 +92,16 @@ def flaw(message: Message) -> str:
 
     Objects are not validated when they are created, and JSON has no NaN. `content` and `images` are not checked.
     """
-    if not isinstance(message.thoughts, str):
-        return f"`thoughts` is {type(message.thoughts).__name__}, not str"
-    parts = replace(message, role="user", content="", thoughts="", images=())
-    try:
-        msgspec.json.decode(msgspec.json.encode(parts), type=Message)
-    except (msgspec.MsgspecError, TypeError) as cause:
-        return str(cause)
-    return ""
+    for name, kind in (("usage", Usage), ("delivery", Delivery), ("sampled", Sampled)):
+        value = getattr(message, name)
+        if not isinstance(value, kind | None):
+            return f"`{name}` is {type(value).__name__}, not {kind.__name__}"
+        try:
+            msgspec.json.decode(msgspec.json.encode(value), type=kind | None)
+        except (msgspec.MsgspecError, TypeError, UnicodeEncodeError) as cause:
+            return f"`{name}`: {cause}"
+    thoughts = type(message.thoughts).__name__
+    return "" if isinstance(message.thoughts, str) else f"`thoughts` is {thoughts}, not str"
 
 
 OPENING = re.compile(r"\s*(?:<(think|thinking)>|\[THINK\])", re.IGNORECASE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack
@@ -11,6 +12,7 @@ from typing import Any, Literal
 
 from colbench.config import ArgValue, RunConfig
 from colbench.errors import ColBenchError, UserError, describe_exception
+from colbench.messages import clean
 from colbench.plugins import describe, describe_domain, resolve
 from colbench.registry import get_domain
 from colbench.task import Task
@@ -77,11 +79,11 @@ def learned_by(participant: object) -> tuple[str, ...]:
 
     An attribute of this name that is something else, such as an agent's memory, is ignored.
     """
-    method = getattr(participant, "learned", None)
-    if not callable(method):
-        return ()
     try:
-        return tuple(map(str, method()))
+        method = getattr(participant, "learned", None)
+        if not callable(method) or inspect.iscoroutinefunction(method):
+            return ()
+        return tuple(clean(str(sentence)) for sentence in method())
     except Exception:
         return ()
 

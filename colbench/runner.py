@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, TypeGuard
+from typing import TypeGuard, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -144,13 +144,14 @@ class _Workers:
         self.source = source
         self.slots = asyncio.Semaphore(runner.scoring_slots * SCORING_BACKLOG)
         self.audits = asyncio.Semaphore(AUDIT_BACKLOG)
-        self.speaking: set[asyncio.Task[Any]] = set()
+        self.speaking: set[asyncio.Task[None]] = set()
         """The tasks that are running a dialogue."""
+        self.stopped = False
 
     async def run_cells(self, group: asyncio.TaskGroup) -> None:
         """Run dialogues. Report an error that stops the run to `source.stop`; finished dialogues are still scored."""
         try:
-            while job := await self.source.next():
+            while (job := await self.source.next()) and not self.stopped:
                 rollout = job.kept or await self.run_dialogue(job.cell)
                 await self.slots.acquire()
                 group.create_task(self.finish(job.cell, rollout))
@@ -167,12 +168,12 @@ class _Workers:
     @contextmanager
     def _stoppable(self) -> Iterator[None]:
         """Let `stop` cancel the current task while the context is open."""
-        own = {task} if (task := asyncio.current_task()) else set()
-        self.speaking |= own
+        task = cast("asyncio.Task[None]", asyncio.current_task())
+        self.speaking.add(task)
         try:
             yield
         finally:
-            self.speaking -= own
+            self.speaking.remove(task)
 
     async def finish(self, cell: Cell, rollout: Rollout) -> None:
         try:
@@ -187,7 +188,8 @@ class _Workers:
         self.source.finished(audited)
 
     def stop(self) -> None:
-        """Stop the dialogues; finished ones are still scored."""
+        """Stop the dialogues, and start no more; finished ones are still scored."""
+        self.stopped = True
         for task in tuple(self.speaking):
             task.cancel()
 
@@ -246,7 +248,7 @@ async def score_rollout(scorer: Scorer, task: Task, rollout: Rollout, answer: st
 def _require_finite(scores: Iterable[Score]) -> None:
     """Raise ScorerError if a score contains an infinite number or NaN, which a rollout file cannot hold."""
     for score in scores:
-        if wrong := score.not_finite:
+        if wrong := score.flaw:
             raise ScorerError(
                 f"the scorer returned {wrong}; a scorer leaves out a metric that an answer does not have"
             )

@@ -62,8 +62,8 @@ class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The environment of the measurement: sandbox tier, Python version, limits."""
 
     @property
-    def not_finite(self) -> str:
-        """The first number that is infinite or NaN, with its name, as text; "" if all numbers are finite."""
+    def flaw(self) -> str:
+        """The first number that is infinite or NaN, with its name; "" if all numbers are finite."""
         numbers = {"value": self.value, **self.metrics}
         wrong = (
             f"{name} = {n}" for name, n in numbers.items() if n is not None and not isfinite(n)

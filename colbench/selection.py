@@ -42,9 +42,10 @@ def load_tasks(source: str, *, limit: int | None = None) -> list[Task]:
 
 
 def require_tasks(tasks: Sequence[Task]) -> list[Task]:
-    """Return tasks given as objects as a file of these tasks would give them, so that a run's copy has the same hash.
+    """Return tasks given as objects, with unique ids.
 
-    Raises UserError if `tasks` is empty or contains anything that is not a task, DataError if a task is incomplete.
+    Raises UserError if `tasks` is empty or contains anything that is not a task, DataError, which names the task, if a
+    file with this task could not be read.
     """
     listed = list(tasks) if isinstance(tasks, Iterable) else [tasks]
     wrong = [repr(each) for each in listed if not isinstance(each, Task)]
@@ -53,7 +54,12 @@ def require_tasks(tasks: Sequence[Task]) -> list[Task]:
             "tasks: expected a source, such as 'bundled:backend', or a list of tasks, as colbench.load_tasks(...) "
             f"returns; got {wrong[0] if wrong else 'an empty list'}"
         )
-    return distinguish(task_from_row(row_from_task(task)) for task in listed)
+    for task in listed:
+        try:
+            task_from_row(row_from_task(task))
+        except DataError as cause:
+            raise DataError(f"tasks: `{task.id}`: {cause}") from cause
+    return distinguish(listed)
 
 
 def select(tasks: list[Task], config: RunConfig) -> list[Task]:

@@ -51,8 +51,12 @@ class Hidden(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tests: tuple[str, ...] = ()
     """Input of the domain's scorer, such as call expressions in backend programming."""
     information: str = ""
-    """The information given to the human; the reference if the data has nothing else."""
+    """The information given to the human; without it, the reference."""
     facts: tuple[Fact, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.information:
+            msgspec.structs.force_setattr(self, "information", self.reference)
 
 
 class Task(Struct, frozen=True, kw_only=True, dict=True):
@@ -131,7 +135,7 @@ def _task(row: _Row) -> Task:
     hidden = Hidden(
         reference=row.ground_truth,
         tests=tuple(row.test_cases.values()),
-        information=row.hidden_information or row.ground_truth,
+        information=row.hidden_information,
         facts=tuple(map(_sharing, row.facts)),
     )
     domain = row.domain or (BACKEND if row.test_cases else FRONTEND)

@@ -58,11 +58,11 @@ EXAMPLE = re.compile(
 )
 FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 CODE_LINE = re.compile(
-    r"^(?!.*\?[ \t]*$)[ \t]*"
-    r"(?:(?:def|class|if|elif|else|for|while|try|with)\b.*:|(?:import|from|return) .*|[\w.\[\]]+ \W?= .*)$",
+    r"^[ \t]*(?:(?:def|class|if|elif|else|for|while|try|with)\b.*:"
+    r"|(?:import|from|return) (?![^#\n]*\?\s*$).*|[\w.\[\]]+ \W?= .*)$",
     re.MULTILINE,
 )
-"""A line of code; a line that ends with a question mark is a question, such as "from which age on?"."""
+"""A line of code. A line such as "return what?" is a question, unless the question is in a comment."""
 SENTENCE = re.compile(r"(?<=\S[.?!])(?<!\be\.g\.)\s+|\n+|;\s+")
 ASKING = r"what|how|is|are|do|does|did|should|shall|which|when|where|who|whose|why|can|could|will|would|must|may"
 AND_ALSO = re.compile(

@@ -8,6 +8,7 @@ needed: `get_peft_model` freezes the weights, and `Trainer` enables gradient che
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 from collections.abc import Iterator
@@ -129,6 +130,13 @@ def enough_memory(what: str) -> Iterator[None]:
             "(row_tokens), adapters (LoRA), 4 bits, more processes (FSDP2, ZeRO-3) or a smaller "
             "model"
         ) from cause
+
+
+def free_memory() -> None:
+    """Free the memory of models that are no longer used, including GPU memory, for other processes."""
+    gc.collect()
+    if torch.accelerator.is_available():
+        torch.accelerator.empty_cache()
 
 
 def _check_whole(folder: Path) -> None:

@@ -55,7 +55,8 @@ def score_of(folder: Path) -> Score:
     """Return "value" if the adapters in a folder belong to a value model, otherwise "log-ratio"."""
     from peft import PeftConfig
 
-    return "value" if PeftConfig.from_pretrained(folder).task_type == VALUES else "log-ratio"
+    config = PeftConfig.from_pretrained(str(folder))
+    return "value" if config.task_type == VALUES else "log-ratio"
 
 
 def attach(model: nn.Module, folder: Path) -> nn.Module:

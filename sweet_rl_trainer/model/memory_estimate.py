@@ -149,26 +149,30 @@ def training_bytes(
         copies = 2 if settings.precision == "bfloat16" else 0
         whole = (4 + copies) * size.parameters
         shared = whole + (4 + moments) * size.parameters
-    return round(max(shared / shards, whole) + activations(size, settings) + 2 * CHUNK_BYTES)
+    row = activations(size, settings, lora)
+    return round(max(shared / shards, whole) + row + 2 * CHUNK_BYTES)
 
 
-def activations(size: Size, settings: TrainSettings) -> float:
+def activations(size: Size, settings: TrainSettings, lora: LoraSettings | None) -> int:
     """Return the number of bytes of a row's activations.
 
     For each token, a layer keeps about 12 vectors of the model's width and 4 of the feed-forward width. With gradient
-    checkpointing, only one layer at a time keeps these vectors, while every layer keeps its input.
+    checkpointing, only one layer at a time keeps these vectors, while every layer keeps its input. These inputs have
+    the precision of the weights: float32, or with adapters `settings.precision`.
     """
-    return float(settings.row_tokens * _kept(size, settings) * BYTES[settings.precision])
+    return settings.row_tokens * _kept(size, settings, lora)
 
 
-def tower_activations(size: Size, settings: TrainSettings, patches: int) -> int:
+def tower_activations(
+    size: Size, settings: TrainSettings, lora: LoraSettings | None, patches: int
+) -> int:
     """Return the bytes of the vision tower's activations for `patches` picture patches; 0 if the model has no tower."""
-    return patches * _kept(size.tower, settings) * BYTES[settings.precision] if size.tower else 0
+    return patches * _kept(size.tower, settings, lora) if size.tower else 0
 
 
-def _kept(part: Size | Tower, settings: TrainSettings) -> int:
-    """Return the number of activations that are kept for each token (see `activations`)."""
-    layer = 12 * part.width + 4 * part.inner
+def _kept(part: Size | Tower, settings: TrainSettings, lora: LoraSettings | None) -> int:
+    """Return the number of bytes that are kept for each token (see `activations`)."""
+    layer = (12 * part.width + 4 * part.inner) * BYTES[settings.precision]
     if settings.gradient_checkpointing:
-        return layer + part.width * part.layers
+        return layer + part.width * part.layers * BYTES[settings.precision if lora else "float32"]
     return layer * part.layers

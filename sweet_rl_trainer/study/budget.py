@@ -14,7 +14,7 @@ from sweet_rl_trainer.pipeline.stage import Report, Stage, order
 from sweet_rl_trainer.study.results import Budget
 from sweet_rl_trainer.train.history import LOG
 
-CRITIC, SAMPLE, COLLECT, ONLINE = "critic", "sample", "collect", "grpo"
+CRITIC, SAMPLE, TEACHER, COLLECT, ONLINE = "critic", "sample", "fic-answers", "collect", "grpo"
 """Names of the stages that are counted."""
 LENGTHS = ("length", "length_chosen", "length_rejected", "completions/mean_length")
 """Logged values: the mean number of reply tokens in an example, in each side of a pair, or in an online dialogue."""
@@ -32,7 +32,9 @@ def counted(policy: Stage, base: Stage, goal: str, out: Path, *, evaluations: in
     return Budget(
         dialogues=sum(_dialogues(stage.folder(out)) for stage in stages if stage.name == COLLECT)
         + sum(_online(report) for stage, report in reports if stage.name == ONLINE),
-        candidates=sum(_candidates(report) for stage, report in reports if stage.name == SAMPLE),
+        candidates=sum(
+            _candidates(report) for stage, report in reports if stage.name in (SAMPLE, TEACHER)
+        ),
         critic_steps=sum(_steps(report) for stage, report in reports if stage.name == CRITIC),
         steps=steps,
         supervised=sum(tokens) / steps if steps and len(tokens) == len(means) else None,
@@ -50,7 +52,8 @@ def _online(report: Report) -> int:
 
 
 def _candidates(report: Report) -> int:
-    return int(report.said["turns"]) * int(report.settings["own"]["count"])
+    own = report.settings["own"]
+    return int(report.said["turns"]) * int(own.get("sample", own)["count"])
 
 
 def _steps(report: Report) -> int:

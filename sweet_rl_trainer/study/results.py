@@ -47,7 +47,7 @@ class Budget(Struct, frozen=True, kw_only=True):
     dialogues: int
     """Number of dialogues to learn from."""
     candidates: int
-    """Number of single replies sampled at turns of these dialogues."""
+    """Number of single replies sampled at turns of these dialogues, including the answers of a self-teacher."""
     critic_steps: int
     """Number of optimizer steps of critics."""
     steps: int

@@ -1,4 +1,8 @@
-"""Measures of replies in addition to the loss: their lengths, the KL to the reference, and entropy by turn."""
+"""Measures of replies in addition to the loss: their lengths, the KL to the reference, and entropy by turn.
+
+They cover the tokens with a nonzero weight, which the agent wrote. A row may have other tokens, whose likelihood alone
+counts (`likelihood_over = "everything"`).
+"""
 
 from __future__ import annotations
 
@@ -34,15 +38,20 @@ def pair_metrics(
 
 
 def _lengths(row: Row) -> Tensor:
-    return row.sums(torch.ones_like(row.token_weights))
+    return row.sums(_written(row).float())
+
+
+def _written(row: Row) -> Tensor:
+    return row.token_weights != 0
 
 
 def turn_numbers(row: Row) -> Tensor:
-    """Return the turn, from 0, of each of the N tokens that count: [N].
+    """Return the turn, from 0, of each token that the agent wrote, [M].
 
-    A turn is a run of adjacent tokens that count; it ends at the human's message or at the end of the sequence.
+    A turn is a run of adjacent tokens of this kind; it ends at the human's message or at the end of the sequence.
     """
-    positions, owners = row.positions[row.places], row.owners
+    written = _written(row)
+    positions, owners = row.positions[row.places[written]], row.owners[written]
     begins = torch.ones_like(owners, dtype=torch.bool)
     begins[1:] = (positions[1:] != positions[:-1] + 1) | (owners[1:] != owners[:-1])
     counted = begins.cumsum(0)
@@ -57,9 +66,9 @@ class EntropyByTurn:
         """Sums of entropies, and numbers of tokens."""
 
     def add(self, row: Row, entropies: Tensor) -> None:
-        """Add the entropies, [N], of a row's weighted tokens."""
-        turns = turn_numbers(row).clamp(max=TURNS - 1)
-        self.sums.index_add_(1, turns, torch.stack([entropies, torch.ones_like(entropies)]))
+        """Add the entropies, [N], of a row's tokens."""
+        turns, found = turn_numbers(row).clamp(max=TURNS - 1), entropies[_written(row)]
+        self.sums.index_add_(1, turns, torch.stack([found, torch.ones_like(found)]))
 
     @staticmethod
     def means(sums: Tensor) -> dict[str, float]:

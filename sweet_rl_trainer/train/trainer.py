@@ -163,9 +163,18 @@ class Trainer(BaseTrainer):
         """Return a loader of all steps in order. Accelerate must not divide it, as each process builds its own rows."""
         return DataLoader(self.plan, batch_size=1, collate_fn=_only)
 
+    def _run_epoch(self, *given: Any, **named: Any) -> None:
+        """Train, unless the run stopped for lack of `patience` and was killed before its model was saved."""
+        stops = (e for e in self.callback_handler.callbacks if isinstance(e, EarlyStoppingCallback))
+        if any(e.early_stopping_patience_counter >= e.early_stopping_patience for e in stops):
+            self.control.should_training_stop = True
+        else:
+            super()._run_epoch(*given, **named)  # type: ignore[no-untyped-call]
+
     def training_step(self, model: nn.Module, inputs: dict[str, Any], *_: Any, **__: Any) -> Tensor:
         """Compute the gradients of the mean loss over the step's examples.
 
+        Processes sum their gradients after the last row; with FSDP after each row, as only then they remain sharded.
         Raises UserError, which names the examples, if their loss is not finite.
         """
         model.train()
@@ -176,7 +185,7 @@ class Trainer(BaseTrainer):
         for place, packed in enumerate(step.rows):
             last = place == len(step.rows) - 1
             self.accelerator.gradient_state._set_sync_gradients(last)
-            with nullcontext() if last else self.accelerator.no_sync(model):
+            with nullcontext() if last or self.is_fsdp_enabled else self.accelerator.no_sync(model):
                 metrics, loss = self._run(model, packed)
                 loss = loss * (packed.counts * self._world / step.size)  # averaged over processes
                 self.accelerator.backward(loss)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
+from patience import PATIENT
 
 from colbench.pages.render import Block, Render
 from colbench.sandbox.browser import Renderer
@@ -273,9 +275,13 @@ async def test_fields_whose_font_has_no_size_are_read(renderer: Renderer) -> Non
     assert [block.kind for block in blocks] == ["input", "input"]
 
 
-async def test_a_page_of_thousands_of_faint_layers_is_too_big(renderer: Renderer) -> None:
+@pytest.mark.slow
+async def test_a_page_of_thousands_of_faint_layers_is_too_big(
+    browser: Path, tmp_path: Path
+) -> None:
     layer = '<i style="position:absolute;top:9px;width:20px;height:20px;background:#00000001"></i>'
-    render = await renderer.render(layer * 10_000)
+    async with Renderer(str(browser), cache=tmp_path, limits=PATIENT) as renderer:
+        render = await renderer.render(layer * 5_000)
     assert (render.outcome, render.note) == (
         "too big",
         "the page has too many areas on top of each other",

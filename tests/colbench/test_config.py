@@ -147,7 +147,10 @@ def test_a_wrong_setting_given_in_python_is_named(values, message):
         ({"endpoint_patience": "inf"}, "endpoint_patience: expected a finite number, got inf"),
         ({"dialogue_timeout": float("inf")}, "dialogue_timeout: expected a finite number"),
         ({"agent_price": (1.0, float("inf"))}, "agent_price: expected a finite number"),
-        ({"agent_args": {"temperature": float("nan")}}, "agent_args: expected a finite number"),
+        (
+            {"agent_args": {"temperature": float("nan")}},
+            "agent_args.temperature: expected a finite number",
+        ),
     ],
 )
 def test_a_number_that_a_run_file_cannot_hold_is_refused(values, message):

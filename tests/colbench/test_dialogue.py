@@ -215,7 +215,8 @@ async def test_a_human_may_say_plain_text_and_anything_else_is_its_own_failure()
 
 
 MALFORMED = [
-    (Message(role="assistant", content="x", usage=Usage(prompt_tokens=1.5)), "Expected `int`"),
+    (Message(role="assistant", content="x", usage=Usage(prompt_tokens=1.5)), "`usage`: Expected"),
+    (Message(role="assistant", content="x", usage={}), "`usage` is dict, not Usage"),
     (Message(role="assistant", content="x", thoughts=None), "`thoughts` is NoneType"),
     (
         Message(
@@ -223,7 +224,7 @@ MALFORMED = [
             content="x",
             sampled=Sampled(prompt=(1,), ids=(2,), logprobs=(float("nan"),)),
         ),
-        "Expected `float`, got `null`",
+        "`sampled`: Expected `float`, got `null`",
     ),
 ]
 

@@ -231,3 +231,10 @@ def test_a_run_with_tasks_given_as_objects_can_be_read_again(tmp_path):
     again = colbench.load_run(run.path)
     assert [each.id for each in again.tasks] == ["one", "one-2"]
     assert again.tasks[0].hidden.information == task.hidden.reference
+
+
+def test_a_task_that_could_not_be_read_from_a_file_is_refused_by_its_name():
+    hidden = colbench.Hidden(reference="", tests=("f()",))
+    task = colbench.Task(id="one", domain="backend", request="Write f().", hidden=hidden)
+    with pytest.raises(colbench.DataError, match=r"tasks: `one`: `ground_truth` is empty"):
+        colbench.evaluate(agent="guesser", tasks=[task])

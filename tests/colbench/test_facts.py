@@ -154,6 +154,8 @@ def test_statements_get_no_fact() -> None:
         "```python\ndef pay(eggs):\n    return eggs * price\n```\nIs this right?",
         "def pay(eggs):\n    price = 30\n    return eggs * price\nDoes this look correct?",
         "Here you are:\n```\nprice = 30",
+        "return total  # is there a discount?",
+        "rate = 0.1  # is there a discount?",
     ],
 )
 def test_code_is_not_read(said: str) -> None:
@@ -164,7 +166,7 @@ def test_code_is_not_read(said: str) -> None:
     "said",
     [
         "When must the function\nreturn the discount?",
-        "return format: is there a discount?",
+        "return format: is there a discount?\r\n",
         "import duties aside, is there a discount?",
     ],
 )

@@ -665,7 +665,7 @@ async def test_replies_cut_while_a_model_is_found_to_think_are_requested_again(c
     cut = {"finish_reason": "length"}
     body = said(content="half a", reasoning="hm", choice=cut).decode()
     fault = first(3, Fault(status=200, body=body))
-    async with ScriptedServer(echo, fault=fault) as server:
+    async with ScriptedServer(echo, fault=fault, delay=0.5) as server:
         async with OpenAIChat(f"scripted@{server.base_url}", client=client) as chat:
             asked = (ask(chat, max_tokens=Suggested(256)) for _ in range(3))
             replies = await asyncio.gather(*asked)

@@ -18,6 +18,8 @@ from colbench.sandbox.values import MalformedValueError, comparable, equal, show
 from colbench.task import Task
 
 Standing = Literal["stable", "unstable", "unscorable"]
+Columns = tuple[tuple[CallResult, ...], ...]
+"""The results of all calls, by run."""
 
 
 class Expected(Struct, frozen=True, kw_only=True):
@@ -60,10 +62,10 @@ class References:
         calls = task.hidden.tests
         columns = await self._run(task)
         if any(result.status == "timeout" for column in columns for result in column):
-            columns = await self._run(task)  # the machine may have been busy
+            columns = _merged(columns, await self._run(task))  # the machine may have been busy
         return tuple(map(_expected, calls, *columns))
 
-    async def _run(self, task: Task) -> tuple[tuple[CallResult, ...], ...]:
+    async def _run(self, task: Task) -> Columns:
         """Run the reference twice, and return three results of each call: as in the two modes, and the repetition."""
         source, calls = task.hidden.reference, task.hidden.tests
         first, second = await self._box.run(
@@ -79,8 +81,17 @@ class References:
         return _columns(first, second)
 
 
-def _columns(first: JobResult, second: JobResult) -> tuple[tuple[CallResult, ...], ...]:
+def _columns(first: JobResult, second: JobResult) -> Columns:
     return first.calls["module"], first.calls["split"], second.calls["module"]
+
+
+def _merged(first: Columns, second: Columns) -> Columns:
+    """Return the results of the first run; those of the second instead of calls that were late or skipped."""
+    late = {"timeout", "skipped"}
+    return tuple(
+        tuple(again if value.status in late else value for value, again in zip(*both, strict=True))
+        for both in zip(first, second, strict=True)
+    )
 
 
 def _expected(call: str, value: CallResult, official: CallResult, again: CallResult) -> Expected:

@@ -187,15 +187,17 @@ class Renderer:
             raise
 
     async def _require_speed(self, window: Window) -> None:
-        """Raise RenderError if even an empty page takes too long, so that a page is not blamed for a slow machine."""
+        """Raise RenderError if even an empty page is not rendered, so that a page is not blamed for a slow machine."""
+        from playwright.async_api import Error
+
         try:
             async with self._open_pool.own() as chromium:
                 await visit(chromium, assets.prepare(""), window, self._limits)
-        except TimeoutError as cause:
+        except (TimeoutError, VariesError, Error) as cause:
             seconds = self._limits.wall_seconds
             raise RenderError(
                 f"even an empty page was not rendered in {seconds:g} s; the machine is overloaded",
-                kind="overload",
+                kind="timeout",
             ) from cause
 
 

@@ -28,7 +28,7 @@ DUPLICATES, ALIKE = "audit.duplicates", "audit.alike"
 """The rules for entries most of whose dialogues resemble another entry's, and for entries of which only some do."""
 MOSTLY, NOTED = 0.5, 0.1
 """Minimum shares of dialogues that resemble another entry's: for a flag, and for a note."""
-HELD = 8 * 1024 * 1024
+HELD = 16 * 1024 * 1024
 """Number of characters of a bundle's transcripts that are in memory while other bundles are read.
 
 The words of these transcripts, and the pairs of the words, need about 45 bytes per character.

@@ -67,7 +67,7 @@ def estimate_training(known: Known, recipe: Recipe) -> Amount:
     found = training.estimate(known, settings, recipe, name)
     if found.memory is not None and (size := training.size_by(known, name)):
         patches = 2 * SEEN * _vision(recipe).max_pixels // PATCH
-        found.memory += tower_activations(size, settings, patches)
+        found.memory += tower_activations(size, settings, recipe.lora, patches)
     return found
 
 

@@ -95,12 +95,13 @@ def sample_at(
     file = CandidateFile(job.folder / "candidates.jsonl")
     if settings.server == IN_PROCESS:
         from sweet_rl_trainer.methods.ranking.local import sample_in_process
-        from sweet_rl_trainer.model.load import load_model
+        from sweet_rl_trainer.model.load import free_memory, load_model
 
         chat = chat_of(model, recipe.model)
         found = sample_in_process(
             wanted, load_model(model, dtype=precision), chat, sampler, file, dropped=dropped
         )
+        free_memory()
     else:
         found = asyncio.run(
             _from_server(wanted, model, recipe=recipe, sampler=sampler, file=file, dropped=dropped)

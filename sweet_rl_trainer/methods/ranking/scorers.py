@@ -6,7 +6,6 @@ training are not computed again, and the scores of an untrained critic are 0.
 
 from __future__ import annotations
 
-import gc
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from sweet_rl_trainer.model.checkpoint import (
     load_processor,
 )
 from sweet_rl_trainer.model.digest import file_digest, model_digest
-from sweet_rl_trainer.model.load import load_model, load_trained
+from sweet_rl_trainer.model.load import free_memory, load_model, load_trained
 from sweet_rl_trainer.model.packing import Row
 from sweet_rl_trainer.model.value_head import sees
 from sweet_rl_trainer.model.vision import Pixels
@@ -102,9 +101,7 @@ class Scorers:
 
     def _unload(self) -> None:
         self._loaded = None
-        gc.collect()
-        if torch.accelerator.is_available():
-            torch.accelerator.empty_cache()
+        free_memory()
 
     def _load(self, folder: Path, score: Score) -> Any:
         options: dict[str, Any] = {

@@ -40,9 +40,10 @@ class DialogueTrainer(GRPOTrainer):  # type: ignore[misc]  # TRL has no types
         return Order(partial(super()._get_train_sampler, dataset), self._passes)
 
     def _passes(self) -> int:
+        """Return the number of completed passes over the tasks."""
         groups = self.args.generation_batch_size // self.num_generations
         steps = len(self.train_dataset) // groups * self.num_iterations
-        return int(self.state.global_step) // steps
+        return int(self.state.global_step // steps)
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         return {**super()._generate_and_score_completions(inputs), "parts": self._parts}
@@ -95,7 +96,7 @@ class Order(Sampler[int]):
     TRL draws the order of each pass over the tasks from one random generator, and does not save its state.
     """
 
-    def __init__(self, new: Callable[[], Sampler[int]], passes: Callable[[], int]) -> None:
+    def __init__(self, new: Callable[[], Any], passes: Callable[[], int]) -> None:
         """Create the order. `new` returns a new sampler of TRL, and `passes` the number of completed passes."""
         self._new, self._passes = new, passes
 
@@ -103,7 +104,7 @@ class Order(Sampler[int]):
         sampler = self._new()
         for _ in range(self._passes()):
             next(iter(sampler))  # draw the order of a completed pass
-        return iter(sampler)
+        yield from sampler
 
     def __len__(self) -> int:
         return len(self._new())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 
 from sweet_rl_trainer.model.logprobs import CHUNK_BYTES
@@ -42,16 +42,31 @@ def llama(tmp_path_factory):
 
 
 def test_activations_are_kept_of_all_layers_or_of_one_and_all_inputs():
-    assert activations(SMALL, ROWS) == 100 * 3 * PER_LAYER * 4
+    for lora in (None, LoraSettings()):
+        assert activations(SMALL, ROWS, lora) == 100 * 3 * PER_LAYER * 4
     narrow = TrainSettings(row_tokens=100)
-    assert activations(SMALL, narrow) == 100 * (PER_LAYER + 3 * 10) * 2
+    assert activations(SMALL, narrow, None) == 100 * (PER_LAYER * 2 + 3 * 10 * 4)
+    assert activations(SMALL, narrow, LoraSettings()) == 100 * (PER_LAYER + 3 * 10) * 2
+
+
+@pytest.mark.parametrize(("weights", "size"), [(torch.float32, 4), (torch.bfloat16, 2)])
+def test_inputs_of_layers_have_the_precision_of_the_weights(weights, size, make_model):
+    model = make_model().to(weights)
+    ids = torch.zeros(1, 9, dtype=torch.long)
+    inputs = []
+    for layer in model.model.layers:
+        layer.register_forward_pre_hook(lambda _, given: inputs.append(given[0]))
+    with torch.autocast("cpu", torch.bfloat16):
+        model(ids, use_cache=False)
+    assert [each.nbytes for each in inputs] == [9 * model.config.hidden_size * size] * len(inputs)
+    assert len(inputs) == model.config.num_hidden_layers
 
 
 def test_all_weights_of_a_small_model_by_hand():
-    rows = activations(SMALL, ROWS) + LOGITS
+    rows = activations(SMALL, ROWS, None) + LOGITS
     assert training_bytes(SMALL, ROWS, None) == 16_000 + rows
     narrow = TrainSettings(row_tokens=100)
-    rows = activations(SMALL, narrow) + LOGITS
+    rows = activations(SMALL, narrow, None) + LOGITS
     assert training_bytes(SMALL, narrow, None) == 18_000 + rows
     eight = TrainSettings(row_tokens=100, optimizer="paged_adamw_8bit")
     assert training_bytes(SMALL, eight, None) == 12_000 + rows
@@ -62,12 +77,12 @@ def test_all_weights_of_a_small_model_by_hand():
 def test_adapters_on_a_small_model_by_hand():
     trained = 4 * (30 + 30)
     narrow = TrainSettings(row_tokens=100)
-    rows = activations(SMALL, narrow) + LOGITS
     lora = LoraSettings(rank=4)
+    rows = activations(SMALL, narrow, lora) + LOGITS
     assert training_bytes(SMALL, narrow, lora) == 2000 + 16 * trained + rows
     four = LoraSettings(rank=4, quantize="4bit")
     assert training_bytes(SMALL, narrow, four) == 550 + 16 * trained + rows
-    whole = activations(SMALL, ROWS) + LOGITS
+    whole = activations(SMALL, ROWS, lora) + LOGITS
     assert training_bytes(SMALL, ROWS, lora) == 4000 + 16 * trained + whole
 
 
@@ -82,7 +97,8 @@ def test_the_size_of_llama_is_that_of_the_checkpoint(llama):
 
 def test_llama_needs_eight_large_gpus_for_all_weights_and_one_for_adapters(llama):
     settings = TrainSettings()
-    row = 16_384 * (12 * 4096 + 4 * 14_336 + 32 * 4096) * 2
+    layer, inputs = 16_384 * (12 * 4096 + 4 * 14_336), 16_384 * 32 * 4096
+    row = layer * 2 + inputs * 4
     whole = training_bytes(llama, settings, None, shards=8)
     assert whole == max(18 * llama.parameters / 8, 6 * llama.parameters) + row + LOGITS
     assert whole < 75 * GIB < training_bytes(llama, settings, None)
@@ -90,7 +106,7 @@ def test_llama_needs_eight_large_gpus_for_all_weights_and_one_for_adapters(llama
     # q and o: 4096 to 4096, k and v: 4096 to 1024, gate, up and down: 4096 and 14,336
     trained = 32 * 32 * (2 * 8192 + 2 * 5120 + 3 * 18_432)
     lora = training_bytes(llama, settings, LoraSettings(rank=32))
-    assert lora == 2 * llama.parameters + 16 * trained + row + LOGITS
+    assert lora == 2 * llama.parameters + 16 * trained + (layer + inputs) * 2 + LOGITS
     assert lora < 40 * GIB
 
 
@@ -111,9 +127,12 @@ def test_the_size_of_qwen2_vl_is_that_of_the_checkpoint_with_the_part_that_sees(
     assert (size.layers, size.width, size.inner) == (28, 3584, 18_944)
     assert size.tower == Tower(layers=32, width=1280, inner=5120)
     settings = TrainSettings()
-    wanted = 1000 * (12 * 1280 + 4 * 5120 + 32 * 1280) * 2
-    assert tower_activations(size, settings, 1000) == wanted
-    assert tower_activations(SMALL, settings, 1000) == 0
+    layer = 12 * 1280 + 4 * 5120
+    whole = 1000 * (layer * 2 + 32 * 1280 * 4)
+    assert tower_activations(size, settings, None, 1000) == whole
+    adapters = 1000 * (layer + 32 * 1280) * 2
+    assert tower_activations(size, settings, LoraSettings(), 1000) == adapters
+    assert tower_activations(SMALL, settings, None, 1000) == 0
 
 
 def test_the_part_of_qwen2_5_vl_that_sees_has_other_names(tmp_path):

@@ -74,6 +74,20 @@ def test_online_dialogues_are_counted_by_step(tmp_path):
     assert (found.dialogues, found.steps, found.supervised) == (480, 10, 4800.0)
 
 
+def test_the_answers_of_a_self_teacher_are_candidates(tmp_path):
+    base = training("rft", [{"step": 1000, "loss": 1.0, "length": 9.0}], 8)
+    answers = Stage(
+        name="fic-answers",
+        act=lambda _: {"turns": 7, "left out": {}},
+        settings={"own": {"knows": "everything", "sample": {"count": 4}}},
+        inputs={"model": base},
+    )
+    policy = training("fic", [{"step": 5, "loss": 0.5, "length": 9.0}], 8, answers=answers)
+    for stage in order(policy):
+        stage.run(tmp_path)
+    assert counted(policy, base, "fic", tmp_path, evaluations=0).candidates == 28
+
+
 def test_the_base_took_nothing(tmp_path):
     base = training("rft", [{"step": 1000, "loss": 1.0, "length": 9.0}], 8)
     base.run(tmp_path)

@@ -34,6 +34,22 @@ class Kind(t.StopAt):
         self.path.write_text(f"{type(weight).__name__} {hasattr(weight, 'ds_id')} {weight.numel()}")
 
 
+class Between(t.TrainerCallback):
+    """A callback that writes the kind of the embedding's gradient before each row of the last step."""
+
+    def __init__(self, path):
+        self.path = path
+        self.kinds = []
+
+    def on_step_begin(self, args, state, control, model=None, **_):
+        weight = model.get_input_embeddings().weight
+        self.kinds.clear()
+        model.register_forward_pre_hook(lambda *_: self.kinds.append(type(weight.grad).__name__))
+
+    def on_step_end(self, args, state, control, **_):
+        self.path.write_text(" ".join(self.kinds))
+
+
 def three_steps(model, folder, *callbacks, **changes):
     """Train on rows that two processes cannot split evenly; the last row has one pair."""
     return t.run(
@@ -59,7 +75,8 @@ def main(folder):
     PartialState().wait_for_everyone()
     three_steps(models[2], folder / "cut")
     narrow = {"precision": "bfloat16", "row_tokens": 1}
-    three_steps(models[3], folder / "narrow", max_steps=1, **narrow)
+    between = Between(folder / "gradients.txt")
+    three_steps(models[3], folder / "narrow", between, max_steps=1, **narrow)
     frozen = models[4].bfloat16()
     three_steps(frozen, folder / "adapters", adapters=LoraSettings(rank=4), **narrow)
     three_steps(models[5], folder / "exact-adapters", adapters=LoraSettings(rank=4))

@@ -74,10 +74,12 @@ def test_a_turn_in_a_sequence_of_its_own_is_another_turn():
     assert turn_numbers(row).tolist() == [0, 0, 1, 1]
 
 
-def test_held_out_pairs_are_measured_as_by_hand(make_model, pairs, tmp_path):
+@pytest.mark.parametrize("over", ["replies", "everything"])
+def test_held_out_pairs_are_measured_as_by_hand(over, make_model, pairs, tmp_path):
     turns, examples = pairs
     settings = TrainSettings(
         learning_rate=3e-3,
+        likelihood_over=over,
         batch_size=2,
         max_steps=2,
         row_tokens=64,

@@ -33,6 +33,8 @@ KINDS = {
     "zero3": "Parameter True 0",
 }
 """The embedding's weights during training: replicated or sharded."""
+GRADIENTS = {"ddp": "NoneType Tensor", "fsdp2": "NoneType DTensor"}
+"""The embedding's gradient before each row of a step of two rows: from the second row on, FSDP2 shards it."""
 ROUNDING = 2**-8
 """Tolerance in bfloat16: after one step all weights of an adapter's B have about one size, so they round alike."""
 
@@ -88,6 +90,8 @@ def two(request, tmp_path_factory):
     launch += ["--num_processes", "2", "--main_process_port", str(port)]
     folder = start(tmp_path_factory.mktemp(request.param), *launch)
     assert (folder / "kind.txt").read_text() == KINDS[request.param]
+    if request.param in GRADIENTS:
+        assert (folder / "gradients.txt").read_text() == GRADIENTS[request.param]
     return folder
 
 

@@ -412,6 +412,40 @@ def test_held_out_pairs_are_evaluated_and_the_best_model_is_what_remains(make_mo
     )
 
 
+class Killed(Exception):
+    pass
+
+
+class KillAtSave(TrainerCallback):
+    def __init__(self, step):
+        self.step = step
+
+    def on_save(self, args, state, control, **_):
+        if state.global_step == self.step:
+            raise Killed
+
+
+@pytest.mark.slow
+def test_a_run_that_was_killed_when_its_patience_had_ended_is_not_trained_further(
+    make_model, tmp_path
+):
+    def stop_early(name, *callbacks):
+        given = {"held_out": pairs(5, seed=1), "callbacks": callbacks}
+        steps = {"max_steps": 20, "epochs": 20, "patience": 1}
+        return run(make_model(), pairs(6), tmp_path / name, **given, **steps)
+
+    whole = stop_early("whole")
+    last = log(tmp_path / "whole")[-1]["step"]
+    assert last < 20
+    with pytest.raises(Killed):
+        stop_early("killed", KillAtSave(last))
+    assert not (tmp_path / "killed" / "model").exists()
+    resumed = stop_early("killed")
+    assert same_log(tmp_path / "killed", tmp_path / "whole")
+    expected = weights(whole)
+    assert all(torch.equal(value, expected[name]) for name, value in weights(resumed).items())
+
+
 def by_hand_accuracy(before, folder, examples):
     after = AutoModelForCausalLM.from_pretrained(folder)
 
