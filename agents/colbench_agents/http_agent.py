@@ -64,6 +64,12 @@ class HTTPAgent(OutsideAgent):
         async with self._connect() as client:
             return read_ready(await client.request("GET", "/v1/agent"))
 
+    @property
+    def single_process(self) -> str:
+        """Return the agent's own reason, or that it can have only one dialogue at a time; else ""."""
+        alone = "" if self.ready.concurrent else "the agent can have only one dialogue at a time"
+        return self.ready.single_process or alone
+
     def conformance_rules(self, patience: float) -> Sequence[Rule]:
         """Return the rules of the protocol."""
         from colbench_agents.conformance.http import HTTPRules

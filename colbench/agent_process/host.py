@@ -97,6 +97,7 @@ def introduction(agent: Any) -> Ready:
         accepts_images=bool(getattr(agent, "accepts_images", hasattr(agent, "open"))),
         domains=tuple(map(str, domains)) if domains else None,
         records_tokens=bool(getattr(agent, "records_tokens", False)),
+        single_process=str(getattr(agent, "single_process", "")),
         description=described,
         domain_descriptions={name: _for_domain(agent, name) for name in domain_names()},
     )

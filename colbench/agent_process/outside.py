@@ -47,6 +47,11 @@ class OutsideAgent(ABC):
         """Return True if the agent's replies can carry their tokens."""
         return self.ready.records_tokens
 
+    @property
+    def single_process(self) -> str:
+        """Return the reason why a run with this agent must have a single process; "" if it can have several."""
+        return self.ready.single_process
+
     def describe(self) -> dict[str, str]:
         """Return the agent's pins for the run's record: its name and version, and its own description."""
         return {

@@ -89,6 +89,8 @@ class Ready(Struct, frozen=True, kw_only=True, tag="ready"):
     """The domains that the agent supports; null: every domain."""
     records_tokens: bool = False
     """True if its replies can carry their tokens (`sampled`)."""
+    single_process: str = ""
+    """The reason why all dialogues of a run must come from one process of ColBench; "" if they need not."""
     description: dict[str, str] = {}
     """Further description for the record; for a Python agent its class, its source, and its own description."""
     domain_descriptions: dict[str, dict[str, str] | str] = {}

@@ -6,10 +6,6 @@ from pathlib import Path
 
 import msgspec
 
-STATE = ("optimizer.pt", "scheduler.pt", "rng_state*.pth")
-"""Files that only resuming needs."""
-
-
 def checkpoints(folder: Path) -> dict[int, Path]:
     """Return the complete checkpoints by step, in order.
 
@@ -26,14 +22,6 @@ def checkpoints(folder: Path) -> dict[int, Path]:
 def last_checkpoint(folder: Path) -> Path | None:
     """Return the latest complete checkpoint; None if the folder has no complete one."""
     return next(reversed(checkpoints(folder).values()), None)
-
-
-def slim(folder: Path) -> None:
-    """Delete the parts of checkpoints that a finished training run no longer needs: two thirds of each checkpoint."""
-    for checkpoint in checkpoints(folder).values():
-        for pattern in STATE:
-            for path in checkpoint.glob(pattern):
-                path.unlink()
 
 
 def _complete(checkpoint: Path) -> bool:

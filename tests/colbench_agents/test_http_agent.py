@@ -138,7 +138,9 @@ async def test_it_has_several_dialogues_at_a_time_only_if_it_says_so(play, concu
 
     far = Far(say)
     async with far.running() as address:
-        done = await play(await agent_at(address), dialogues=8, concurrency=4)
+        agent = await agent_at(address)
+        done = await play(agent, dialogues=8, concurrency=4)
+    assert bool(agent.single_process) is not concurrent
     assert {rollout.answer for rollout in done} == {"x = 1"}
     assert far.most <= most
     assert far.open == 0

@@ -421,3 +421,13 @@ def test_agent_write_is_refused_for_an_agent_in_a_sandbox(here, capsys):
     assert (
         "--agent-write: an agent with --agent-sandbox may write nowhere" in capsys.readouterr().err
     )
+
+
+def test_an_agent_that_needs_a_single_process_says_so_from_its_own(here, capsys):
+    Path("mine.py").write_text(
+        "class Mine:\n"
+        "    single_process = 'it learns across dialogues'\n"
+        "    async def reply(self, dialogue):\n        return 'I WANT TO ANSWER: x = 1'\n"
+    )
+    assert main(["eval", "--agent", "mine.py:Mine", "--limit", "2", "--processes", "2"]) == 2
+    assert "--processes 2: it learns across dialogues" in capsys.readouterr().err
