@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+
 def checkpoints(folder: Path) -> dict[int, Path]:
     """Return the complete checkpoints by step, in order.
 
