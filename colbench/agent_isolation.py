@@ -69,9 +69,9 @@ def find_agent(config: RunConfig) -> Any:
 def isolate(agent: object, config: RunConfig, out: Path | None) -> str:
     """Isolate the agent as configured. Return a description of what it may still reach, or "" if it is not isolated.
 
-    A Python agent in its own process is isolated even if `agent_sandbox` is not set; if this machine does not support
-    isolation, a warning is logged. Raises UserError if `agent_sandbox` is set and the agent or this machine does not
-    allow isolation.
+    A Python agent in its own process is isolated even if `agent_sandbox` is not set; if that is impossible, a warning
+    is logged. Raises UserError if `agent_sandbox` is set and the agent or this machine does not allow isolation, or if
+    a folder of `agent_write` does not exist or is hidden from agents.
     """
     if config.agent_sandbox:
         return _shut_in(agent, config, out)
@@ -87,7 +87,7 @@ def isolate(agent: object, config: RunConfig, out: Path | None) -> str:
 
 
 def process_of(agent: object) -> str:
-    """Return where an agent runs, for the run's record: in this process, its own process, a program or a server."""
+    """Return where an agent runs, for the run's record: this process, its own process, a program, or another server."""
     if not isinstance(agent, OutsideAgent):
         return IN_PROCESS
     if not isinstance(agent, CommandAgent):
@@ -97,7 +97,10 @@ def process_of(agent: object) -> str:
 
 
 def _hide_tasks(agent: PythonAgent, config: RunConfig, out: Path | None) -> str:
-    """Give an agent access to everything except the tasks. Raises SandboxError if that is not possible."""
+    """Isolate an agent from the tasks, and return a description of what it may still reach.
+
+    Raises SandboxError if that is not possible, UserError if a folder of `agent_write` cannot be used.
+    """
     from colbench.sandbox.agent import OpenSandbox, find_hidden, why_not_open
 
     hidden = find_hidden(config, out)
@@ -126,7 +129,7 @@ def _writable(config: RunConfig, hidden: Hidden) -> list[Path]:
 
 
 def _require_apart(config: RunConfig, hidden: Hidden) -> None:
-    """Raise SandboxError if isolation would hide the agent's own files, because they are in a folder with tasks."""
+    """Raise SandboxError if one of the agent's own files is in a folder with tasks, which isolation would hide."""
     for file in files_of("agent", config.agent):
         if hidden.holds(file.resolve()):
             raise SandboxError(

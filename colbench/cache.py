@@ -7,7 +7,10 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """Return the folder for files that can be recreated: COLBENCH_CACHE, or ~/.cache/colbench (see XDG_CACHE_HOME)."""
+    """Return the folder for files that can be recreated.
+
+    It is COLBENCH_CACHE or, if that is not set, the folder `colbench` in XDG_CACHE_HOME (by default ~/.cache).
+    """
     own = os.environ.get("COLBENCH_CACHE")
     caches = os.environ.get("XDG_CACHE_HOME")
     return Path(own) if own else (Path(caches) if caches else Path.home() / ".cache") / "colbench"

@@ -17,9 +17,9 @@ from colbench.failures import broken_agent, is_own_fault
 from colbench.rollout import Failure, Rollout, is_settled
 
 GIVE_UP_AFTER = 20
-"""The run stops after this number of consecutive dialogues failed because a model server did not answer."""
+"""Number of consecutive dialogues after which a run stops if all failed because a model server did not answer."""
 LOSSES = 2
-"""A cell is not run again in this attempt after this number of workers were lost while running it."""
+"""Number of workers lost while running a cell, after which the cell is not run again in this attempt."""
 REPLIES_INTERVAL = 1.0
 """Seconds between two reports of the number of the agent's replies."""
 SCORING_BOUNDARIES = {"scorer", "sandbox", "render"}
@@ -81,7 +81,7 @@ class CellSource(Protocol):
         ...
 
     def stopping(self, stop: Callable[[], None]) -> AbstractContextManager[None]:
-        """While the context is open, call `stop` as soon as the dialogues of the run must stop."""
+        """Call `stop` as soon as the dialogues of the run must stop, if that happens while the context is open."""
         ...
 
 
@@ -93,7 +93,7 @@ class Stops:
 
     @contextmanager
     def stopping(self, stop: Callable[[], None]) -> Iterator[None]:
-        """While the context is open, call `stop` as soon as the dialogues must stop."""
+        """Call `stop` as soon as the dialogues must stop, if that happens while the context is open."""
         self._calls.append(stop)
         try:
             yield

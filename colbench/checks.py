@@ -25,12 +25,12 @@ class TaskCheck(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Score of an empty answer."""
     flaws: tuple[str, ...] = ()
     constant: bool | None = None
-    """True if every hidden test expects the same value, so that an answer can ignore its arguments.
+    """True if every hidden test expects the same value, so that a function that ignores its arguments can pass.
 
     None if the domain has no such tests.
     """
     unsteady: bool | None = None
-    """True if the reference does not give the same result twice; None if the domain has no separate check of that."""
+    """True if the reference does not give the same result twice; None if the domain does not check this separately."""
     floors: dict[str, dict[str, float]] = {}
     """Scores of trivial answers; see `Score.floors`."""
 
@@ -59,7 +59,7 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     fix: str = ""
     """Instruction for installing or repairing it."""
     fetched: bool = False
-    """True if its first use fetches it, so that nothing needs to be done on a machine with a network."""
+    """True if it is downloaded automatically at first use, so that a machine with a network needs no preparation."""
 
 
 def check_package(name: str, purpose: str, fix: str) -> Diagnosis:

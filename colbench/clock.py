@@ -1,4 +1,4 @@
-"""The clock of a speaker (an agent or a human): counts its seconds, and pauses while it waits for a model server."""
+"""A clock that counts the seconds of a speaker (an agent or a human), except while it waits for a model server."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ T = TypeVar("T")
 Abandon = Callable[[BoundaryError], None]
 
 GRACE = 5.0
-"""Seconds that a speaker has to stop after its time is up; then it is abandoned."""
+"""Seconds that a speaker may take to stop after its time is up; after that, it is abandoned."""
 STOP_GRACE = 2.0
-"""Seconds that a speaker has to end when the run is stopped."""
+"""Seconds that a speaker may take to stop when the run is stopped."""
 
 RUNNING: ContextVar[Clock | None] = ContextVar("colbench_clock", default=None)
 """The clock of the speaker whose code is running; asyncio tasks that this code starts inherit it."""
@@ -117,7 +117,7 @@ class Clock:
         return said
 
     def follow(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Pause the clock also while another speaker blocks `loop`, which runs part of this speaker's code."""
+        """Make the clock also pause while another speaker blocks `loop`, which runs part of this speaker's code."""
         spared, self._pulse_elsewhere = self._now(), PULSES.get(loop) or UNWATCHED
         if self._since is not None:
             self._since += self._now() - spared
@@ -220,7 +220,10 @@ def seconds_left() -> float | None:
 
 @contextmanager
 def waiting() -> Iterator[None]:
-    """Pause the clock of the running dialogue: time spent in this context does not count for the dialogue's speaker."""
+    """Pause the clock of the speaker whose code is running, while the context is open.
+
+    Do nothing if no clock is running, or if the speaker's clock runs in another event loop.
+    """
     clock = RUNNING.get()
     if clock is None or clock.loop is not asyncio.get_running_loop():
         yield

@@ -43,7 +43,7 @@ class CommandParser(argparse.ArgumentParser):
         super().__init__(*args, **{**defaults, **options})
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Parse all arguments. Unknown ones are an error, which the parser of the subcommand reports."""
+        """Parse all arguments. Unknown arguments are an error, which the parser of the subcommand reports."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             names = [word.partition("=")[0] for word in unknown if word.startswith("-")]
@@ -52,7 +52,7 @@ class CommandParser(argparse.ArgumentParser):
         return found, unknown
 
     def error(self, message: str) -> NoReturn:
-        """Print the usage and the message, and exit with code 2. If the command is missing, say what lists them."""
+        """Print the usage and the message, and exit with code 2. If the command is missing, say how to list all."""
         if message.endswith(("required: COMMAND", "required: ACTION")):
             message += f"; `{self.prog} --help` lists all"
         super().error(message)

@@ -28,7 +28,7 @@ Price = tuple[Annotated[float, Meta(ge=0)], Annotated[float, Meta(ge=0)]]
 EXECUTION_ARGS = {
     "concurrency", "timeout", "retries", "port", "startup_timeout", "log", "api_key_env", "client",
 }  # fmt: skip
-"""Arguments of agents and humans that are not pinned, because in the built-in ones they cannot change results."""
+"""Arguments that are not pinned, because they cannot change the results of the built-in agents and humans."""
 
 
 class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

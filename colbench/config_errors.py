@@ -84,7 +84,10 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
 
 
 def did_you_mean_path(path: Path, others: Iterable[Path]) -> str:
-    """Return a hint with the path in `others` most similar to `path`, all in one folder; "" if no path is similar."""
+    """Return a hint that names the path in `others` most similar to `path`, or "" if none is similar.
+
+    All paths must be in the same folder.
+    """
     near = get_close_matches(path.name, [other.name for other in others], 1)
     return f"; did you mean `{path.with_name(near[0])}`?" if near else ""
 
@@ -118,7 +121,7 @@ def _either(values: Iterator[str]) -> str:
 
 
 def _at(kind: Any, steps: list[str]) -> list[inspect.Type]:
-    """Return the possible types of the value that the keys `steps` lead to in a value of type `kind`."""
+    """Return the possible types of the value at the path `steps` in a value of type `kind`."""
     parts = _alternatives(inspect.type_info(kind))
     for step in steps:
         parts = [inner for part in parts for inner in _step(part, step)]

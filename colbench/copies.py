@@ -11,11 +11,11 @@ from difflib import SequenceMatcher
 from colbench.items import TOKEN
 
 ALIKE = 0.97
-"""Share of common parts above which two sources count as the same."""
+"""Minimum share of common parts of two sources that count as the same."""
 LEAST = 20
 """Minimum number of parts of a reference; shorter code could have been written independently."""
 LONGER = 3
-"""Factor between the numbers of parts from which an answer is too long, or too short, to be a copy."""
+"""Factor by which an answer must have more or fewer parts than the reference to be too long or too short for a copy."""
 
 
 def is_copy(reference: Sequence[object], parts: Sequence[object]) -> bool:

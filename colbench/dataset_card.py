@@ -1,4 +1,4 @@
-"""The files that make a folder of task sets a benchmark on the Hugging Face Hub: the dataset card and `eval.yaml`."""
+"""The files that turn a folder of task sets into a benchmark on the Hugging Face Hub: dataset card and `eval.yaml`."""
 
 from __future__ import annotations
 

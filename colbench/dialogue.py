@@ -1,4 +1,4 @@
-"""The dialogue: an agent asks a human, who knows all decisions, and at last gives its answer.
+"""The dialogue: an agent questions a human, who knows all decisions, and finally gives an answer.
 
 This module is the core of ColBench (section 3 of the paper). The markers in messages are those of the paper's release.
 """
@@ -35,7 +35,7 @@ from colbench.task import Task
 
 T = TypeVar("T")
 OPENING = 60.0
-"""Seconds that opening or closing a stateful agent may take, however short the dialogue's limit is."""
+"""Seconds that opening or closing a stateful agent may always take, even if the dialogue's limit is shorter."""
 
 
 class Move(Struct, frozen=True, kw_only=True):
@@ -89,7 +89,8 @@ async def play(
     The agent sees what the human sees; the private parts of the agent's messages are not sent back to the agent. At the
     turn limit the whole last message is the answer; see `Domain.committed`. `clock` limits the total time of the
     agent's replies; each reply of the human has the same limit. Raises AgentError if the agent fails, SimulatorError if
-    the human fails; `turns` then contains the dialogue up to that point.
+    the human fails, ScorerError if the domain cannot read the answer, and EndpointError if a model server sent only
+    empty replies up to the turn limit; `turns` then contains the dialogue up to that point.
     """
     images = getattr(agent, "accepts_images", False)
     dialogue = Dialogue(
@@ -133,8 +134,9 @@ class Dialogue:
     async def step(self, reply: object, *, seconds: float, clock: Clock) -> None:
         """Process the agent's reply, which took `seconds`, and get the human's reply unless the dialogue has ended.
 
-        Raises AgentError if the reply is not a valid message, ScorerError if the domain cannot read the answer, and
-        SimulatorError if the human fails or takes longer than the limit of the agent's `clock`.
+        Raises AgentError if the reply is not a valid message, ScorerError if the domain cannot read the answer,
+        EndpointError if a model server sent only empty replies up to the turn limit, and SimulatorError if the human
+        fails or takes longer than the limit of the agent's `clock`.
         """
         move = read_move(reply)
         self.turns.append(move.turn(seconds))
@@ -179,7 +181,7 @@ class Dialogue:
         )
 
     def _committed(self, text: str) -> str:
-        """Return the answer in a text, as the domain reads it. Raises ScorerError if the domain's code fails."""
+        """Return the answer that the domain finds in a text. Raises ScorerError if the domain's code fails."""
         with boundary(ScorerError):
             return get_domain(self.task.domain).committed(text, [turn.said for turn in self.turns])
 

@@ -1,4 +1,4 @@
-"""Domains: the subject of tasks, the scoring of answers, and their display.
+"""Domains: each defines the subject of its tasks, and how answers are scored and displayed.
 
 A domain is an object. Packages register their domains in the entry-point group `colbench.domains`; the harness, the
 report, the leaderboard and the trainer find a domain by name and iterate over its metrics. docs/new-domain.md shows how
@@ -64,7 +64,7 @@ class Metric(Struct, frozen=True, kw_only=True):
     """Meaning in a few words, such as "hidden tests that the function passes"."""
 
     def of(self, score: Score | None) -> float | None:
-        """Return this metric's value in a verdict; None if it was not computed. The value of success is 1.0 or 0.0."""
+        """Return this metric's value in a score; None if it was not computed. The value of success is 1.0 or 0.0."""
         if score is None:
             return None
         if self.role == "success":
@@ -147,7 +147,7 @@ class Domain:
     own_sources: ClassVar[frozenset[str]] = frozenset()
     """Task sources that come with the domain's package; `colbench verify` finds their tasks by itself."""
     human_limits: ClassVar[tuple[int, int]] = (256, 400)
-    """Limits, in tokens and in characters, for a reply of a human that a model plays."""
+    """Limits, in tokens and in characters, on each reply of a human that is played by a model."""
     remedy: ClassVar[str] = ""
     """A sentence on how to get the metrics that `Resources.lacking` names."""
     unjudged: ClassVar[str] = "no part of the reference could be compared"

@@ -88,7 +88,7 @@ class InfrastructureError(BoundaryError):
 
 
 class TooLongError(Exception):
-    """An error because a dialogue exceeds the model's context; `boundary` converts this error to a BoundaryError."""
+    """An error raised if a dialogue exceeds the model's context; `boundary` converts this error to a BoundaryError."""
 
 
 class EndpointError(InfrastructureError):

@@ -300,9 +300,9 @@ async def evaluate_async(
         out: The run's folder. If the folder contains part of the same run, the run is resumed. Without `out`, the run
             is kept in a temporary folder that is deleted together with the returned object; see `Run.save`.
         observer: Receives the events of the run.
-        retry_failed: Reasons, such as `["timeout"]`: dialogues in `out` that failed for one of them are run again. A
-            reason is a boundary, a kind of failure, `boundary:kind`, or a delivery problem of a reply; see
-            `colbench.failures`.
+        retry_failed: Reasons for failures, such as `["timeout"]`. Dialogues in `out` that failed for one of these
+            reasons are run again. A reason is a boundary, a kind of failure, `boundary:kind`, or a delivery problem of
+            a reply; see `colbench.failures`.
         settings: Further fields of `RunConfig`, such as `domain`, `limit`, `trials`, `seed`, `concurrency`.
 
     Raises:

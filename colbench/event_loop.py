@@ -46,7 +46,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Within the context, raise the garbage collector's threshold to `COLLECTED_AFTER`, unless it is higher or 0."""
+    """Raise the garbage collector's threshold to `COLLECTED_AFTER` in this context, unless it is higher or 0."""
     before = gc.get_threshold()
     if 0 < before[0] < COLLECTED_AFTER:
         gc.set_threshold(COLLECTED_AFTER, *before[1:])

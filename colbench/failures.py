@@ -1,4 +1,4 @@
-"""The reasons of failures. They select the dialogues that a run repeats, and show whether an agent never works."""
+"""The reasons for failures: they select the dialogues that a run repeats, and show that an agent's code is broken."""
 
 from __future__ import annotations
 

@@ -30,8 +30,8 @@ def check_repository(repository: str) -> None:
 def push(dataset: datasets.Dataset, repository: str, *, private: bool | None = None) -> str:
     """Upload a dataset to a dataset repository, which is created if necessary, and return its URL.
 
-    `private`: visibility if the repository is created; with None, its owner's settings decide, by default public.
-    Raises UserError if the hub refuses the upload, EndpointError if it cannot be reached.
+    `private`: visibility of the repository if it is created; with None, it is public unless its owner's settings say
+    otherwise. Raises UserError if the hub refuses the upload, EndpointError if the hub cannot be reached.
     """
     check_repository(repository)
     try:

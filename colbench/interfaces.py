@@ -47,7 +47,7 @@ class Episode(Struct, frozen=True, kw_only=True):
 
 @runtime_checkable
 class StatefulAgent(Protocol):
-    """An agent with a state for each dialogue: `open` returns the agent of one dialogue."""
+    """An agent with separate state for each dialogue: `open` returns the agent of one dialogue."""
 
     def open(self, episode: Episode) -> AbstractAsyncContextManager[Agent]:
         """Return the context of one dialogue's agent, opened when the dialogue starts and always closed at its end."""
@@ -201,12 +201,12 @@ class TaskIndex(Protocol):
         ...
 
     def like(self, task: Task) -> str:
-        """Return a description of an indexed task that this task nearly duplicates; "" if it duplicates none."""
+        """Return a description of an indexed task that `task` nearly duplicates; "" if it duplicates none."""
         ...
 
 
 class Recipe(Protocol):
-    """A recipe for a model that writes tasks.
+    """A recipe for tasks that a model writes: the prompt, the schema of a reply, and the parser of replies.
 
     Each entry point of the group `colbench.recipes` creates a recipe, without arguments.
     """

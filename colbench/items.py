@@ -14,7 +14,7 @@ from msgspec import Struct
 from colbench.rollout import Leak
 
 NGRAM = 4
-"""Tokens in a run: long enough that plain English rarely repeats code by chance."""
+"""Number of tokens in a run; runs of this length rarely occur in plain English by chance."""
 TRIVIAL_NUMBERS = frozenset({0.0, 1.0})
 
 TOKEN = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?|[^\w\s]")
@@ -110,7 +110,7 @@ def split_words(text: str) -> Words:
 
 
 def ngrams(text: str) -> Iterator[Words]:
-    """Return each four consecutive tokens of a text."""
+    """Return all runs of `NGRAM` consecutive tokens in a text, in lower case."""
     tokens = list(map(str.lower, TOKEN.findall(text)))
     return zip(*(tokens[start:] for start in range(NGRAM)), strict=False)
 

@@ -52,11 +52,11 @@ def audit(task: Task, question: str, reply: str) -> Leak:
 def audit_turns(task: Task, turns: Iterable[Turn]) -> tuple[Turn, ...]:
     """Return the turns of a dialogue, each with its leak.
 
-    The leak is the share of the hidden items (`hidden_items`) that the human's reply revealed first. An item counts
-    only if neither side had mentioned it or asked for it before, so the leaks of a dialogue add up to the share
-    revealed in the whole dialogue. Turns without a reply stay unchanged, as do all turns of a domain in which the human
-    is expected to state the content of the answer (`Domain.audited`). Only the first `AUDITED` characters of a message
-    are read, because a one-megabyte message would delay all other dialogues.
+    The leak is the share of the hidden items (`hidden_items`) that the human's reply revealed for the first time. An
+    item counts only if neither side had mentioned it or asked for it before, so the leaks of a dialogue add up to the
+    share revealed in the whole dialogue. Turns without a reply stay unchanged, as do all turns of a domain in which the
+    human is expected to state the content of the answer (`Domain.audited`). Only the first `AUDITED` characters of a
+    message are read, because a one-megabyte message would delay all other dialogues.
     """
     if not get_domain(task.domain).audited:
         return tuple(turns)
@@ -116,7 +116,7 @@ def said_by(secret: Items, statement: str) -> Items:
 
 
 _Topics = Mapping[str, Sequence[tuple[str, ...]]]
-"""The stems of topics and examples, keyed by the longest stem, so that few have to be compared with a question.
+"""The stems of topics and examples, keyed by the longest stem, so that a question is compared with only a few.
 
 Topics without a stem have an empty key, and match every question.
 """

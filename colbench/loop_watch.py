@@ -1,6 +1,6 @@
 """A monitor of an event loop, which finds the speaker (agent or human) whose code blocks the loop.
 
-The blocked time is charged to that speaker, and its code is interrupted when its time is up.
+The blocked time is charged to that speaker, and the code is interrupted when the speaker's time is up.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BLOCKED = 1.0
 WARNED = 5.0
 """Seconds of blocking after which the location of the code is logged."""
 WAKE = signal.SIGURG
-"""Signal that interrupts a system call in the main thread; ignored by default, so a late one does no harm."""
+"""Signal that interrupts a system call in the main thread; ignored by default, so a late signal does no harm."""
 HARNESS = (clocks.__file__, f"{Path(asyncio.__file__).parent}{os.sep}")
 """Beginnings of the paths of files whose code never counts as a speaker's."""
 
@@ -40,10 +40,10 @@ _WATCHES: dict[asyncio.AbstractEventLoop, LoopWatch] = {}
 
 
 def frame_of(thread: int) -> FrameType | None:
-    """Return the current frame of a thread; None if it has ended.
+    """Return the current frame of a thread; None if the thread has ended.
 
-    Garbage collection is off meanwhile: CPython before 3.11.9 and 3.12.3 would collect while it holds a lock that new
-    threads need, and could wait forever (gh-106883).
+    Garbage collection is off meanwhile: CPython before 3.11.9 and 3.12.3 could otherwise start a collection while it
+    holds a lock that new threads need, and wait forever (gh-106883).
     """
     enabled = gc.isenabled()
     gc.disable()

@@ -62,9 +62,9 @@ class _Place(NamedTuple):
 def merge(runs: Sequence[str | Path], *, out: str | Path, force: bool = False) -> Merged:
     """Merge the shards of a run into a new folder, with its report.
 
-    A dialogue that several shards have is taken once if only its times differ; a finished dialogue takes precedence
-    over one that must be repeated. Dialogues that no shard has stay pending: `colbench eval --out` with the same
-    settings runs them. The folder appears only when it is completely written.
+    If several shards have the same dialogue and only its times differ, it is taken once; a finished dialogue takes
+    precedence over one that must be repeated. Dialogues that no shard has stay pending: `colbench eval --out` with the
+    same settings runs them. The folder appears only when it is completely written.
 
     Args:
         runs: Folders of the shards, or of any runs of one configuration.
@@ -183,7 +183,7 @@ def _together(records: Sequence[RunRecord]) -> RunRecord:
 
 @contextmanager
 def _reading(folder: RunFolder) -> Iterator[None]:
-    """Lock a run against writes by other processes while it is read, unless it is on a read-only disk."""
+    """Lock a run against writes by other processes while it is read, unless its folder is not writable."""
     if not os.access(folder.path, os.W_OK):
         yield
         return

@@ -49,12 +49,12 @@ class Delivery(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The delivery of a reply by a model server."""
 
     finish_reason: str = ""
-    """The reason given by the server, such as `stop`, `length`, `content_filter` or `tool_calls`; "" if it gives
-    none."""
+    """The reason given by the server, such as `stop`, `length`, `content_filter` or `tool_calls`; "" without a
+    reason."""
     refused: bool = False
     """True if the model declined to answer, in the field `refusal` of its message."""
     request_id: str = ""
-    """The provider's ID of the request, to quote to its support."""
+    """The provider's ID of the request, for inquiries to its support."""
     retries: int = 0
     """Number of requests that failed before the successful one."""
     waited: float = 0.0

@@ -59,7 +59,7 @@ def spec_of(participant: object) -> str:
 
 
 def describe_for(participant: object, domains: Collection[str]) -> dict[str, str]:
-    """Return a participant's description. Keys for one domain begin with its name, such as `backend_prompt`."""
+    """Return a participant's description. Keys such as `backend_prompt` begin with a domain's name."""
     parts = {
         f"{name}_{key}": value
         for name in sorted(domains)
@@ -75,9 +75,9 @@ def learned(agent: object, human: object) -> dict[str, list[str]]:
 
 
 def learned_by(participant: object) -> tuple[str, ...]:
-    """Return what a participant has learned about its model and server; () without a method `learned`.
+    """Return what a participant has learned about its model and server; () without a method `learned`, or if it fails.
 
-    An attribute of this name that is something else, such as an agent's memory, is ignored.
+    An attribute of this name that is not such a method, such as an agent's memory, is ignored.
     """
     try:
         method = getattr(participant, "learned", None)
@@ -127,7 +127,7 @@ def why_single(role: Role, participant: object, *, given: bool) -> str:
 async def start(stack: AsyncExitStack, role: str, participant: Any) -> None:
     """Start a participant that is a context manager. The exit stack stops it; errors while stopping are only logged.
 
-    Raises UserError if it cannot be started.
+    Raises UserError if the participant cannot be started.
     """
     if not hasattr(participant, "__aenter__"):
         return

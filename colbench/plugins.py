@@ -1,12 +1,12 @@
 """Resolution of a spec, the value of a flag such as `--agent`, to an agent, a human or a task source.
 
-A spec is tried in this order:
+The forms of a spec are tried in this order:
   NAME or NAME:ARGUMENT      an entry point, as in the group `colbench.agents`; its factory gets ARGUMENT
   path/to/file.py:attribute  a Python file
   package.module:attribute   an importable module
 The object that `--agent` names may be an agent, an object of an agent framework, or a function of the messages; an
-adapter of the group `colbench.frameworks` makes agents of the last two. It may also be a class or function that builds
-any of these.
+adapter of the group `colbench.frameworks` turns the last two into agents. The object may also be a class or function
+that builds any of these.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ GROUPS: dict[Kind, str] = {
 DESIGNS = "colbench.designs"
 ORIGINS = "colbench.origins"
 FRAMEWORKS = "colbench.frameworks"
-"""Group of adapters, which make agents of other objects: the entry point PACKAGE.CLASS of objects of this class,
-`callable` of any callable."""
+"""Group of the adapters that turn other objects into agents. The entry point PACKAGE.CLASS adapts objects of this
+class; the entry point `callable` adapts any callable."""
 OWN = frozenset(
     {"colbench", "colbench_agents", "colbench_leaderboard", "colbench_tasks", "colbench_verifiers"}
 )
@@ -79,7 +79,7 @@ def is_foreign(kind: Kind, spec: str) -> bool:
 
 
 def files_of(kind: Kind, spec: str) -> list[Path]:
-    """Return the file or the package's folders that a spec names, without an import; empty if nothing is found."""
+    """Return the file or the package's folders that a spec names, without importing them; empty if nothing is found."""
     name, place = spec.partition(":")[0], spec.rpartition(":")[0]
     point = _entry_points(kind).get(name)
     if point is None and place.endswith(".py"):
@@ -113,7 +113,7 @@ def require_method(kind: Kind, plugin: object, place: str) -> None:
 def resolve_tasks(spec: str, malformed: list[str] | None = None) -> list[Task]:
     """Load the tasks of a source: a task file, or `NAME:ARGUMENT` of the entry-point group `colbench.tasks`.
 
-    Raises UserError if there is no such source, DataError if a row is malformed. If a list `malformed` is given,
+    Raises UserError if the source does not exist, DataError if a row is malformed. If a list `malformed` is given,
     malformed rows are left out and named in this list instead, unless the source does not accept such a list.
     """
     path = Path(spec).expanduser()
@@ -166,9 +166,9 @@ def location(kind: Kind, name: str) -> str:
 
 
 def explain(kind: Kind, spec: str) -> tuple[str, dict[str, str]]:
-    """Return the documentation of what a spec names, and its arguments for `--agent-arg` or `--human-arg`.
+    """Return the documentation of the object that a spec names, and its arguments for `--agent-arg` or `--human-arg`.
 
-    See `plugin_arguments.defaults` for the values. Raises UserError if the spec names nothing.
+    See `plugin_arguments.defaults` for the values of the arguments. Raises UserError if the object does not exist.
     """
     found, _, _ = _find(kind, spec)
     text = inspect.getdoc(found) or "(no description)"
@@ -178,9 +178,9 @@ def explain(kind: Kind, spec: str) -> tuple[str, dict[str, str]]:
 
 
 def describe(plugin: object) -> dict[str, str]:
-    """Return a plug-in's description for the record: its class, the hash of a third-party file, its own description.
+    """Return a plug-in's description for the record: its class, the hash of its file, its own description.
 
-    Raises UserError if its `describe` fails.
+    ColBench's own plug-ins have no hash. Raises UserError if the plug-in's `describe` fails.
     """
     source = {} if _name(plugin).partition(".")[0] in OWN else _source_hash(plugin)
     return {"class": _name(plugin), **source, **_own_words(plugin, "describe")}

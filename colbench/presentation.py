@@ -12,13 +12,13 @@ from colbench.task import Task
 
 
 class Draft(Struct, frozen=True, kw_only=True):
-    """The text from which a person who plays the agent starts an answer."""
+    """The initial text of an answer, which a person who plays the agent then edits."""
 
     text: str
     suffix: str
     """Suffix of the draft's file name, such as `.py`."""
     required: bool
-    """True if the answer must differ from the draft. If False, an empty answer hands in what the agent showed last."""
+    """True if the answer must differ from the draft. If False, an empty answer submits what the agent showed last."""
 
 
 class ReportPages(Struct, frozen=True, kw_only=True):
@@ -64,11 +64,11 @@ class Comparison(Struct, frozen=True, kw_only=True):
     shown: Picture
     difference: Picture
     note: str = ""
-    """Remark about the pictures, such as that they come from another browser than the run's."""
+    """Remark about the pictures, for example that they were made with a browser other than the run's."""
 
 
 class DialoguePictures(Protocol):
-    """A renderer that returns, on request, a picture of the agent's answer at each turn of a dialogue."""
+    """A source of pictures of the agent's answer at each turn of a dialogue, which are rendered on request."""
 
     legend: str
     """Explanation of the pictures of differences."""

@@ -72,7 +72,7 @@ class ConsoleObserver(Observer):
 
 
 def show_environments(record: RunRecord) -> None:
-    """Print the isolation of answers in a run, and the tools of its domains."""
+    """Print how a run isolates answers, and which tools its domains use."""
     if record.sandbox:
         show_line("sandbox", record.sandbox)
     for environment in record.environments.values():
@@ -170,7 +170,7 @@ class Tally:
 
 
 def _measures(rollout: Rollout, mode: str) -> Iterator[tuple[str, float]]:
-    """Yield the metrics to show for one dialogue, by label; none if the dialogue is unscored."""
+    """Yield the metrics to show for one dialogue, by label; nothing if the dialogue is unscored."""
     domain, score = get_domain(rollout.domain), rollout.scores.get(mode)
     value = domain.primary.of(score)
     if value is not None:

@@ -66,7 +66,7 @@ def require_mode(name: str, mode: str) -> None:
 
 
 def package_of(name: str) -> str:
-    """Return the distribution that provides a domain and its version; "" for the domains of ColBench itself."""
+    """Return name and version of the distribution that provides a domain; "" for the domains of ColBench itself."""
     dist = _entry_point(name).dist
     return "" if dist is None or dist.name == "colbench" else f"{dist.name} {dist.version}"
 

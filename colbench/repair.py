@@ -26,9 +26,10 @@ class Repair(Struct, kw_only=True):
 
 
 def repair(folder: RunFolder) -> Repair:
-    """Move the invalid lines of a run's rollout file to another file; the valid lines keep every byte.
+    """Move the invalid lines of a run's rollout file to another file; valid lines are kept byte for byte.
 
-    Raises DataError if the folder is not a run, UserError if another process uses it.
+    NUL bytes before a valid line are moved, too. Raises DataError if the folder is not a run, UserError if another
+    process uses it.
     """
     folder.record()
     done = Repair(side_file=folder.path / DROPPED)

@@ -100,9 +100,10 @@ class RunResources:
 async def open_renderer(
     domain: str, config: RunConfig | None = None
 ) -> AsyncIterator[PageRenderer]:
-    """Start the renderer of a domain's pages, without the domain's other resources, and stop it at the end.
+    """Yield the renderer of a domain's pages, started without the domain's other resources and stopped at the end.
 
-    Pages are rendered as the human sees them. Raises UserError if the domain has no pages or this machine no browser.
+    Pages are rendered as the human sees them. Raises UserError if the domain has no pages, or if this machine has no
+    browser.
     """
     renderer = get_domain(domain).resources(config or RunConfig(domain=domain), []).renderer
     if renderer is None:

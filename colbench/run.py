@@ -94,7 +94,7 @@ class Run:
 
     @cached_property
     def stats(self) -> dict[str, ByTask]:
-        """Statistics of each dialogue by domain, task and trial; stored without texts, so millions fit into memory."""
+        """Statistics of each dialogue by domain, task and trial; stored without texts, so millions fit in memory."""
         return by_task(self.known_tasks(), self.folder.latest())
 
     @cached_property
@@ -123,17 +123,17 @@ class Run:
         """Yield one flat row for each dialogue, in the order of `rollouts`: by trial, then by task.
 
         Columns: `task_id`, `task_hash`, `domain`, `family`, `trial`, `seed`, `ended_by` (answer, limit or failure),
-        `failure` (the part that failed, such as `agent` or `endpoint`; None if none did), `reason` (the reason for this
-        failure, or None), `turns`, `human_words`, `agent_words`, `agent_prompt_tokens`, `agent_completion_tokens`,
+        `failure` (the part that failed, such as `agent` or `endpoint`; None if nothing failed), `reason` (the cause of
+        this failure, or None), `turns`, `human_words`, `agent_words`, `agent_prompt_tokens`, `agent_completion_tokens`,
         `human_prompt_tokens`, `human_completion_tokens` (None if no server counted them), `seconds`, and every metric
         of the domain by its name (None if it was not computed; `success` is 1.0 or 0.0). Metrics of a scoring mode
         other than `default` are named MODE_METRIC.
 
         Then follow the measures of the questions, such as `ask_f1`, the outcomes of the differences that the human
-        pointed out, such as `differences_fixed`, and `failure_class`, which says why the dialogue had no success. It is
-        None if the dialogue succeeded or is unscored. In a domain that does not define success, it is also None, unless
-        the agent failed. A run with a baseline that asks nothing also has `gain_per_question` (None if the baseline has
-        not scored the task, or if nothing was asked).
+        pointed out, such as `differences_fixed`, and `failure_class`, which says why the dialogue did not succeed. It
+        is None if the dialogue succeeded or is unscored. In a domain that does not define success, it is also None,
+        unless the agent failed. A run with a baseline that asks nothing also has `gain_per_question` (None if the
+        baseline has not scored the task, or if nothing was asked).
 
         Raises UserError if the run's baseline cannot be read.
         """

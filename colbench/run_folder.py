@@ -40,7 +40,7 @@ class TaskSource(Struct, frozen=True, kw_only=True):
 
 
 class RunRecord(Struct, frozen=True, kw_only=True):
-    """`run.json`: everything that could change a number."""
+    """The content of `run.json`: everything that could change a result."""
 
     schema: str = SCHEMA
     colbench: str = __version__
@@ -65,7 +65,7 @@ class RunRecord(Struct, frozen=True, kw_only=True):
 def make_record(
     config: RunConfig, resolved: dict[str, dict[str, str]], tasks: TaskSource
 ) -> RunRecord:
-    """Return the record of a run that starts now; `resolved` describes the agent and the human."""
+    """Return the record of a run that starts now; `resolved`: pins of the agent, the human and the scorers."""
     values = {"colbench": __version__, "config": config.pins(), **resolved}
     pins = msgspec.json.decode(msgspec.json.encode(values))  # as they are when read from a file
     return RunRecord(
@@ -84,7 +84,7 @@ def now() -> str:
 
 
 class RunFolder:
-    """The folder of one run, whose files it reads and writes."""
+    """The folder of one run, with methods that read and write its files."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -278,8 +278,9 @@ class LineWriter:
     def write(self, line: bytes) -> None:
         """Write one line, newline included.
 
-        Raises UserError if the disk is full; then no part of the line is written. Raises UserError if the file was
-        deleted; the message names a new file with this line and all earlier ones.
+        Raises UserError if the line cannot be written, for example because the disk is full; no part of it is kept.
+        Raises UserError if the file was deleted or replaced; the message names a new file with this line and all
+        earlier ones.
         """
         try:
             written = 0

@@ -66,8 +66,9 @@ class Runner(Struct, frozen=True, kw_only=True):
     ) -> None:
         """Run and score every cell; `done` is called with each rollout as it is finished.
 
-        `earlier` maps keys to unfinished rollouts of an earlier attempt. A dialogue of which only the scoring failed is
-        kept. Raises EndpointError if a model server does not respond, UserError if it refuses requests.
+        `earlier` maps keys to unfinished rollouts of an earlier attempt. If only the scoring of such a dialogue failed,
+        the dialogue is not run again, only scored. Raises EndpointError if a model server does not respond, UserError
+        if it refuses requests.
         """
         queue = CellQueue(cells, earlier, done)
         await self.serve(queue)

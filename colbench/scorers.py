@@ -65,7 +65,7 @@ def find_scorers(names: Sequence[str]) -> list[ExtraScorer]:
 
 @cache
 def extra_metric(name: str) -> Metric:
-    """Return the metric of this name from an installed extra scorer; else one without unit and bounds."""
+    """Return the metric of this name that an installed extra scorer declares, or else `plain_metric(name)`."""
     declared = (metric for point in sorted(entry_points(group=GROUP)) for metric in _metrics(point))
     return next((metric for metric in declared if metric.name == name), plain_metric(name))
 

@@ -18,9 +18,10 @@ from colbench.task import BACKEND, Task, distinguish, row_from_task, task_from_r
 def find_tasks(
     config: RunConfig, malformed: list[str] | None = None
 ) -> tuple[RunConfig, list[Task]]:
-    """Return the configuration and its selected tasks. If it has no task source, fill in the domain's default source.
+    """Return the configuration and its selected tasks. A missing task source is replaced by the domain's default.
 
-    `malformed`: see `resolve_tasks`. Raises UserError or DataError if there is no such source, task or domain.
+    `malformed`: see `resolve_tasks`. Raises UserError if the source, a task or the domain does not exist, DataError if
+    a row is malformed.
     """
     if config.domain and config.domain not in domain_names():
         hint = did_you_mean(config.domain, domain_names())
@@ -36,7 +37,7 @@ def find_tasks(
 def load_tasks(source: str, *, limit: int | None = None) -> list[Task]:
     """Return the tasks of a source such as `bundled:backend`, `official:backend/test` or a task file.
 
-    Raises UserError if there is no such source, DataError if a row is malformed.
+    Raises UserError if the source does not exist, DataError if a row is malformed.
     """
     return resolve_tasks(source)[:limit]
 
@@ -45,7 +46,7 @@ def require_tasks(tasks: Sequence[Task]) -> list[Task]:
     """Return tasks given as objects, with unique ids.
 
     Raises UserError if `tasks` is empty or contains anything that is not a task, DataError, which names the task, if a
-    file with this task could not be read.
+    task could not be read back from a file.
     """
     listed = list(tasks) if isinstance(tasks, Iterable) else [tasks]
     wrong = [repr(each) for each in listed if not isinstance(each, Task)]

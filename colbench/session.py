@@ -115,7 +115,7 @@ class Session:
     """A simulated human and scorers, started when the context is opened and stopped when it is closed.
 
     Args:
-        config: The configuration; its agent, trials and folder are ignored.
+        config: The configuration; its agent and its number of trials are ignored.
         tasks: A source, as for `--tasks`, or a list of tasks. If only `domain` is set, `Session.tasks` is empty, and
             dialogues can be about any task of that domain.
         human: A spec, as for `--human`, or an object with `async def respond(task, messages)`.

@@ -1,6 +1,6 @@
 """Tasks: a request, which the agent receives, and hidden information (`Hidden`), which it does not.
 
-A file of tasks has one JSON object per line, a row, in the official schema: `problem_description`, `ground_truth`, and
+Each line of a task file is a row: a JSON object in the official schema, with `problem_description`, `ground_truth`, and
 for backend programming `test_cases` and optionally `hidden_information`. ColBench's own files may add `id`, `domain`,
 `family` and `facts`. A misspelled key is an error; other keys are ignored. A row without `domain`, as in the official
 files, is a task of backend programming if it has test cases, else of frontend design.
@@ -195,7 +195,8 @@ def read_tasks(
     """Return the tasks of a JSONL file: all, or only the first `limit`.
 
     Raises DataError, which names the file, the line and the key, for the first malformed row. If a list `malformed` is
-    given, malformed rows are left out, their errors are added to the list, and one is raised only if no row is left.
+    given, malformed rows are left out and their errors are added to the list; the first of these errors is raised only
+    if no row is left.
     """
     try:
         with path.open("rb") as lines:

@@ -35,7 +35,7 @@ PRELOADED = (
 """Modules that the server imports, along with their dependencies."""
 STREAMS = 3
 LENGTH = 8
-"""Size in bytes of an exit code, and of the number before each request that states the request's length."""
+"""Size in bytes of an exit code, and of the length that is sent before each request."""
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -74,7 +74,7 @@ class ForkServer:
             except KeyboardInterrupt:
                 self._socket.recv(
                     LENGTH
-                )  # the child, or the server before it is ready, exits as well
+                )  # wait: the child exits as well, or the server if it was not ready yet
                 raise
 
     def _exit_code(self) -> int:

@@ -50,7 +50,7 @@ def not_installed(names: Sequence[str]) -> str:
 
 
 def require_trackers(names: Sequence[str]) -> None:
-    """Raise UserError with the install command for trackers that are not installed."""
+    """Raise UserError, with the install command, if one of these trackers is not installed."""
     if lack := not_installed(names):
         raise UserError(lack)
 
@@ -61,7 +61,7 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     score: Score = "log-ratio"
     """The terms of the weighted sum S: log π_θ − log π_ref, or the values of a regression head. Paper: log-ratio."""
     beta: Positive = 0.1
-    """β of the preference. Paper."""
+    """β of the preference loss. Paper."""
     likelihood_weight: NotNegative = 0.01
     """λ, the weight of NLL⁺ relative to the preference loss. Paper."""
     likelihood_over: Literal["replies", "everything"] = "replies"
@@ -87,7 +87,7 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     epochs: Count = 4
     """Number of passes over the examples. Paper; 1 for the actor, 8 for the frontend."""
     max_steps: Count | None = None
-    """Stop after this many optimizer steps, where the schedule ends, too. Ours: no limit besides the epochs."""
+    """Stop after this many optimizer steps; the schedule then also ends there. Ours: no limit besides the epochs."""
     row_tokens: Count = 16_384
     """Maximum number of tokens in a packed row, which determines memory use; a longer pair has its own row. Ours."""
     share_beginnings: bool = False

@@ -13,8 +13,8 @@ from colbench_agents.interviewer import MARKER, Interviewer
 class Cheat:
     """An agent that asks the interviewer's questions, and then answers with the reference.
 
-    It does not ask about `leaves` of the open decisions, so its answer contains decisions that the human never
-    revealed. `tasks` is the path of a task file. Raises DataError if the file cannot be read.
+    `leaves` is the number of open decisions that it does not ask about, so its answer contains decisions that the human
+    never revealed. `tasks` is the path of a task file. Raises DataError if the file cannot be read.
     """
 
     domains = (BACKEND,)

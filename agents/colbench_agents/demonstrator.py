@@ -35,7 +35,7 @@ FOCUS = (0.45, 0.65, 0.85)
 SLIPS = (0.0, 0.05, 0.2)
 """Probability, by persona, that the code has a random choice for a decision instead of the right one."""
 KNOWING_FOCUS = 0.95
-"""The share of questions that concern an open decision, for a demonstrator who knows the human's decisions."""
+"""The share of questions that concern an open decision, for a demonstrator that knows the human's decisions."""
 LINGERS = 0.1
 """The probability of asking another question although no decision is open."""
 MINDFUL = 0.7

@@ -66,7 +66,10 @@ class HTTPAgent(OutsideAgent):
 
     @property
     def single_process(self) -> str:
-        """Return the agent's own reason, or that it can have only one dialogue at a time; else ""."""
+        """The reason why a run must use a single process; "" if the run may use several.
+
+        The reason is the one that the agent gives, or else that the agent can have only one dialogue at a time.
+        """
         alone = "" if self.ready.concurrent else "the agent can have only one dialogue at a time"
         return self.ready.single_process or alone
 

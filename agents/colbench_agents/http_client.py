@@ -104,9 +104,10 @@ class Client:
     ) -> bytes:
         """Return the body of the response. A `patient` request has no time limit here: the caller sets one.
 
-        Connecting, and the time between tries, does not count as the agent's time. Raises EndpointError if no try
-        reaches the server, or if the server refuses a key that it accepted before. Raises UserError if the server
-        refuses the key from the start, AgentError if the response is late, malformed or an error.
+        The time for connecting and between tries does not count as the agent's time. Raises EndpointError if every
+        try fails because the server cannot be reached or is overloaded, or if the server refuses a key that it accepted
+        before. Raises UserError if the server refuses the key from the start, and AgentError if the response is late,
+        malformed or an error.
         """
         tries = tries or self.retries + 1
         for attempt in range(1, tries + 1):

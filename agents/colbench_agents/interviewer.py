@@ -44,7 +44,8 @@ class Interviewer:
 
         `never_asks`: decisions to leave out, such as `rounding,ties`. `leaves`: the number of further open decisions to
         leave out; the request determines which ones. A decision without a question gets its most frequent option.
-        Raises UserError if a number is negative, or if no family has a decision named in `never_asks`.
+        Raises UserError if a number is negative or not an integer, or if a name in `never_asks` is not a decision of
+        any family.
         """
         for name, number in (("max_questions", max_questions), ("leaves", leaves)):
             if not isinstance(number, int) or number < 0:

@@ -23,9 +23,9 @@ class PromptedAgent:
     """A chat model with ColBench's own prompts.
 
     `prompt` is a file with a system prompt that replaces the domain's built-in one; `{max_turns}` in it becomes the
-    number of turns, and an empty file means no system message. `single_turn` makes the agent answer at once (as in the
-    paper's single-turn rows). With `pictures`, a vision model is also shown the picture of its latest page. If `seed`
-    is false, no seed is sent. Raises UserError if the file cannot be read.
+    maximum number of turns, and an empty file means no system message. `single_turn` makes the agent answer at once (as
+    in the paper's single-turn rows). With `pictures`, a vision model is also shown the picture of its latest page. If
+    `seed` is false, no seed is sent. Raises UserError if the file cannot be read.
     """
 
     records_tokens = True

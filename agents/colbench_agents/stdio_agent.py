@@ -22,7 +22,7 @@ class StdioAgent(CommandAgent):
         super().__init__(spec, _words(spec, command), startup_timeout=startup_timeout)
 
     def describe(self) -> dict[str, str]:
-        """Return the agent's pins for the run's record, with the command line and a hash of every file on it."""
+        """Return the agent's pins for the run's record, with the command line and the hash of every file it names."""
         files = [Path(word) for word in self.command if Path(word).is_file()]
         hashes = (hashlib.sha256(file.read_bytes()).hexdigest() for file in files)
         return {

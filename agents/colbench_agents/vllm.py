@@ -106,7 +106,7 @@ class VLLMAgent:
         return self.agent.describe()
 
     def describe_domain(self, name: str) -> dict[str, str]:
-        """Return further entries in the record of a run with tasks of a domain."""
+        """Return the entries that this agent adds to a run's record for the domain `name`."""
         return self.agent.describe_domain(name)
 
     def learned(self) -> list[str]:

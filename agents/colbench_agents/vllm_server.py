@@ -46,8 +46,8 @@ class VLLMServer:
     `log` is not given, to a temporary file that is kept only after a failure. Every other argument becomes a flag of
     vLLM: `tensor_parallel_size=8` becomes `--tensor-parallel-size=8`; true gives the bare flag, and false gives
     `--no-…`. A checkpoint's `generation_config.json` (top-p 0.9 for Llama 3.1, top-k 20 for Qwen) is ignored, because
-    it would truncate the distribution of requests that set only a temperature; `generation_config="auto"` applies it.
-    The progress of the start is written to the logger `colbench`.
+    it would truncate the sampling distribution of requests that set only a temperature; `generation_config="auto"`
+    applies it. The progress of the start is written to the logger `colbench`.
     """
 
     port_timeout = 30.0
@@ -178,9 +178,9 @@ def shared_server(
 
 
 def find_vllm(python: str = sys.executable) -> str:
-    """Return the vLLM executable: COLBENCH_VLLM, or the one next to `python`, or the one on PATH.
+    """Return the vLLM executable: COLBENCH_VLLM if it is set, else the one next to `python`, else the one on PATH.
 
-    Raises UserError if none of them exists.
+    Raises UserError if COLBENCH_VLLM does not name an executable, or if it is not set and no other one is found.
     """
     named = os.environ.get("COLBENCH_VLLM")
     sibling = str(Path(python).with_name("vllm"))
@@ -208,12 +208,14 @@ def as_flags(engine_args: dict[str, ArgValue]) -> list[str]:
 
 
 def tail(log: Path, lines: int) -> list[str]:
-    """Return the last meaningful lines of a log, without colors and finished progress bars."""
+    """Return the last lines of a log that are not blank, without colors; of a progress bar, only the last state."""
     with log.open("rb") as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - 65536))
         text = file.read().decode("utf-8", "replace")
-    clean = TERMINAL_CODES.sub("", text).splitlines()
-    return [line.rstrip() for line in clean if line.strip()][-lines:]
+    screen = (
+        line.rstrip().rpartition("\r")[2] for line in TERMINAL_CODES.sub("", text).split("\n")
+    )
+    return [line for line in screen if line.strip()][-lines:]
 
 
 def _check(model: str, engine_args: dict[str, ArgValue]) -> None:

@@ -23,7 +23,7 @@ class ColBenchEnvConfig(vf.EnvConfig):
 
 
 class ColBenchEnv(vf.Env[ColBenchEnvConfig]):
-    """The environment. An episode is a dialogue; the trace's `info["rollout"]` is its record, including verdicts."""
+    """The environment. An episode is a dialogue; its record, with verdicts, is in the trace as `info["rollout"]`."""
 
     taskset: ColBenchTaskset
 

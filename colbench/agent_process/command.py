@@ -55,7 +55,7 @@ class CommandAgent(OutsideAgent):
         return ready
 
     def use_log_folder(self, folder: Path) -> None:
-        """Write the agent's standard error to `stderr.log` in the folder; `stderr.log.1` and so on have older parts."""
+        """Write the agent's standard error to `stderr.log` in the folder; `stderr.log.1` and so on hold older parts."""
         folder.mkdir(parents=True, exist_ok=True)
         self._log = _QuietLog(
             folder / "stderr.log",

@@ -1,4 +1,4 @@
-"""The dialogues of an agent in its host: a task for each, which opens the agent, gets its replies and closes it."""
+"""The dialogues of an agent in its host, each in a task that opens the agent, gets its replies and closes the agent."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from colbench.messages import Message, clean
 from colbench.models.pictures import from_data_url
 
 UNLIMITED = 1e9
-"""Number of seconds that stands for a dialogue without a time limit."""
+"""Time limit in seconds of a dialogue whose request sets no time limit."""
 
 
 class Dialogues:

@@ -1,7 +1,7 @@
-"""The process of a Python agent: builds the agent, and runs its dialogues as the harness requests them, line by line.
+"""The host of a Python agent: a process that builds the agent, and runs its dialogues when the harness requests them.
 
-`python.PythonAgent` starts it. Standard output belongs to the protocol: what the agent prints goes to standard error,
-and its standard input is empty.
+`python.PythonAgent` starts this process. Standard input and output belong to the protocol. Therefore, the agent's
+standard input is empty, and everything that the agent prints goes to standard error.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ class Host:
             self._wire.say(Error(message=clean(describe_exception(error))))
 
     def _say(self, answer: FromAgent) -> None:
-        """Send an answer. Before a reply, send what the agent has learned, if that has changed."""
+        """Send an answer. If the agent has learned new facts, send all of its facts before the next reply."""
         learned = learned_by(self._agent)
         if isinstance(answer, Reply) and learned != self._learned:
             self._learned = learned

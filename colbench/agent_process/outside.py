@@ -39,7 +39,7 @@ class OutsideAgent(ABC):
 
     @property
     def domains(self) -> tuple[str, ...] | None:
-        """Return the domains that the agent supports; None: every domain."""
+        """Return the domains that the agent supports; None if it supports every domain."""
         return self.ready.domains
 
     @property

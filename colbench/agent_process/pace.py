@@ -1,4 +1,4 @@
-"""The reports of a host to the harness on which seconds of a pending reply do not count as the agent's time.
+"""Reports from a host to the harness: how many seconds of a pending reply do not count as the agent's time.
 
 The harness counts the time from its request to the reply. A clock in the host counts less: it pauses while the agent
 waits for a model server, or while another dialogue's code blocks the event loop. The host reports the difference.

@@ -1,7 +1,7 @@
 """One running agent program that speaks `colbench-agent/1` on standard input and output.
 
 If a program breaks the protocol, every caller that waits for it gets an AgentError with the reason. The program is then
-stopped with everything that it started; the same happens when this process dies (`watchdog`).
+stopped, together with everything that it started; the same happens when this process dies (`watchdog`).
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class AgentProcess(Program):
         await self._entering
 
     async def stop(self, *, at_once: bool = False) -> None:
-        """Stop the program with everything that it started; unless `at_once` is set, it gets time to exit by itself."""
+        """Stop the program and everything that it started; unless `at_once` is set, it gets time to exit by itself."""
         self._ending = True
         await super().stop(at_once=at_once or self.failure is not None)
         await asyncio.wait([self._reading], timeout=LAST_WAIT)

@@ -1,4 +1,4 @@
-"""A program that runs under the watchdog: reads and writes its lines, and stops it with everything that it started."""
+"""A program under the watchdog: its start, its input and output by lines, and its stop with all that it started."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Program:
         self._hearing = asyncio.create_task(self._hear())
 
     async def stop(self, *, at_once: bool = False) -> None:
-        """Stop the program with everything that it started; unless `at_once` is set, it gets time to exit by itself."""
+        """Stop the program and everything that it started; unless `at_once` is set, it gets time to exit by itself."""
         self.close()
         try:
             if not at_once:
@@ -98,7 +98,7 @@ class Program:
         return await _output(self._process).read(CHUNK)
 
     def cut(self) -> None:
-        """Close the lifeline, so that the watchdog ends everything."""
+        """Close the lifeline, so that the watchdog stops the program and everything that it started."""
         if self._lifeline is not None:
             os.close(self._lifeline)
             self._lifeline = None

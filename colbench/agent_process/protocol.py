@@ -18,7 +18,7 @@ from colbench.models.pictures import data_url
 
 PROTOCOL = "colbench-agent/1"
 MAX_LINE = 4 * 1024 * 1024
-"""Maximum number of bytes in a line, or in a body over HTTP, from an agent."""
+"""Maximum size in bytes of a line from an agent or, over HTTP, of a response body."""
 SHOWN = 200
 """Maximum number of bytes of an agent's message that an error quotes."""
 
@@ -67,7 +67,7 @@ class Messages(Struct, frozen=True, kw_only=True, tag="messages", omit_defaults=
     episode: str
     messages: tuple[Said, ...]
     seconds: Seconds | None = None
-    """The remaining part of the dialogue's time limit."""
+    """The seconds left of the dialogue's time limit; None if the dialogue has no time limit."""
 
 
 class End(Struct, frozen=True, kw_only=True, tag="end"):
@@ -86,15 +86,15 @@ class Ready(Struct, frozen=True, kw_only=True, tag="ready"):
     """True if the agent can have several dialogues at a time."""
     accepts_images: bool = False
     domains: tuple[str, ...] | None = None
-    """The domains that the agent supports; null: every domain."""
+    """The domains that the agent supports; null if it supports every domain."""
     records_tokens: bool = False
-    """True if its replies can carry their tokens (`sampled`)."""
+    """True if the agent's replies can carry their tokens (`sampled`)."""
     single_process: str = ""
-    """The reason why all dialogues of a run must come from one process of ColBench; "" if they need not."""
+    """The reason why one process of ColBench must run all dialogues; "" if several processes may share them."""
     description: dict[str, str] = {}
-    """Further description for the record; for a Python agent its class, its source, and its own description."""
+    """Further description for the record; for a Python agent, its class, its source, and its own description."""
     domain_descriptions: dict[str, dict[str, str] | str] = {}
-    """For each domain, the agent's further description in runs of that domain, or a message why it has none."""
+    """For each domain, the agent's further description in runs of that domain, or an error message."""
 
 
 class Entered(Struct, frozen=True, kw_only=True, tag="entered"):
@@ -185,7 +185,11 @@ def encode(message: ToAgent | FromAgent) -> bytes:
 
 
 def read_ready(line: bytes) -> Ready:
-    """Read the agent's first message. Raises AgentError if it is not `ready` or has another protocol version."""
+    """Read the agent's first message, which must be `ready`.
+
+    Raises AgentError if the message is invalid, is of another kind, or has another protocol version. If the message is
+    an `error`, raises the exception that `as_error` makes of it.
+    """
     ready = decode(line)
     if isinstance(ready, Error):
         raise as_error(ready, "" if ready.stop else SAYS)
@@ -243,7 +247,7 @@ def as_error(error: Error, quoted: str = SAYS) -> ColBenchError:
 
 
 def decode(line: bytes) -> FromAgent:
-    """Read a message from an agent. Raises AgentError if it is not one."""
+    """Read a message from an agent. Raises AgentError if `line` is not a valid message."""
     if not line.strip():
         raise AgentError("it sent an empty line or body instead of a message", kind="malformed")
     try:

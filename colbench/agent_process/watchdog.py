@@ -1,9 +1,9 @@
-"""A program that runs a command and, when standard input ends, stops the command with everything that it started.
+"""A program that runs a command and, when standard input ends, stops the command and everything that it started.
 
 Run it as `python -I watchdog.py COMMAND...`. The process that starts the watchdog keeps the other end of standard input
-open. The system closes that end when the process dies, even by `kill -9`, so nothing outlives it. Descendants that left
-the command's process group or session are found too: the watchdog is the subreaper of its descendants, so it becomes
-the parent of every descendant whose own parent has died.
+open. The system closes that end when the process dies, even by `kill -9`, so the command never outlives the process.
+Descendants that left the command's process group or session are found too: the watchdog is the subreaper of its
+descendants, so it becomes the parent of every descendant whose own parent has died.
 
 With `--lifeline=FD --grace=SECONDS` before the command, the watchdog watches the inherited pipe FD instead of standard
 input. Standard input and output then belong to the command; the watchdog keeps neither open.

@@ -16,7 +16,7 @@ from colbench.rollout import Asking, Rollout, Turn
 from colbench.task import Fact, Task
 
 READ = 50_000
-"""Maximum number of characters of a message to analyze."""
+"""Maximum number of characters that are analyzed in a message."""
 
 
 def with_asking(task: Task, rollout: Rollout) -> Rollout:

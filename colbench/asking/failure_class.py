@@ -9,20 +9,20 @@ from colbench.rollout import Rollout
 from colbench.score import LEFT_OUT, Score
 
 FailureClass = Literal["no_answer", "crashed", "guessed", "ignored", "wrong_code"]
-"""The failure classes. A failure of the agent is tested first; then the classes, in this order:
+"""The failure classes, in the order in which they are checked. A failure of the agent (`crashed`) is checked first.
 
 `no_answer`: the agent gave no answer before the turn limit, or an empty one.
 `crashed`: the agent failed, or its answer could not be run on any test.
 `guessed`: the agent answered although decisions were open.
 `ignored`: every decision was revealed, and the answer contradicts at least one.
-`wrong_code`: every decision was revealed, none is visibly contradicted, and the answer is wrong; also used if the
-decisions behind the task are not known.
+`wrong_code`: every decision was revealed, and the answer is wrong without visibly contradicting any of them; also used
+if the decisions behind the task are not known.
 """
 FAILURE_CLASSES: tuple[FailureClass, ...] = get_args(FailureClass)
 
 
 def failure_class(rollout: Rollout, mode: str = "default") -> FailureClass | None:
-    """Return the class of a failed dialogue; None if it succeeded, is unscored, or its domain does not define success.
+    """Return a dialogue's failure class; None if it succeeded or has no score, or its domain does not define success.
 
     A failure of the agent itself is `crashed` in every domain.
     """

@@ -10,7 +10,7 @@ from colbench.registry import get_domain
 from colbench.task import Task
 
 SIGNATURE = re.compile(r"(?:(?<=[.!?])\s+|\n+|\A)[^.!?\n]*\bdef [^\n]*\s*\Z")
-"""The sentence with the signature that ends a request."""
+"""Pattern for the last sentence of a request if it ends with the function's signature."""
 
 
 def opening(task: Task, told: Told) -> str:

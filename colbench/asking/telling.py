@@ -24,7 +24,7 @@ from colbench.task import Fact, Task
 MOST_WORDS = 0.6
 """Minimum share of a statement's words that a reply must contain to reveal the statement."""
 LONGEST_REPLY = 20_000
-"""Maximum number of characters of a human's reply to search."""
+"""Maximum number of characters that are searched in a human's reply."""
 CANNED = frozenset((*UNKNOWN, *WHAT, NO_CODE, REST_UNKNOWN))
 """Replies of the rule-based human that reveal nothing."""
 DECLINES = re.compile(

@@ -74,7 +74,8 @@ def add_to(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Score the answers again, show what changed, and write the report.
 
-    Return 1 if scoring failed for any dialogue, else 0. Such a dialogue stays unscored or keeps its old verdict.
+    If scoring a dialogue fails, the dialogue stays unscored or keeps its old verdict. Return 1 if this happened or if
+    any dialogue is unscored, else 0.
     """
     folder = RunFolder(Path(args.folder))
     record = folder.record()

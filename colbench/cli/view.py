@@ -43,7 +43,7 @@ FORMATS = ("csv", "jsonl")
 COLUMNS = ("task", "trial", "failed", "turns", "score", "never revealed")
 """Columns of the list of dialogues."""
 LONGEST = 20_000
-"""Maximum number of characters shown of one message or answer; the run folder has all of it."""
+"""Maximum number of characters shown of one message or answer; the run folder has the whole text."""
 
 
 def add_to(commands: Any) -> None:

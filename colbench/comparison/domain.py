@@ -163,7 +163,7 @@ class _Domain:
         )
 
     def _failed(self, won: int, lost: int) -> dict[str, int] | None:
-        """Count by failure class the cells that run `lost` failed and `won` solved; None without a success metric."""
+        """Count, by failure class, the cells that run `won` solved and `lost` failed; None without a success metric."""
         if self._domain.success is None:
             return None
         found: Counter[str] = Counter()

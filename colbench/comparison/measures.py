@@ -50,7 +50,7 @@ def _of_answer(metric: Metric, mode: str) -> Taker:
 
 
 def _when_told(metric: Metric, mode: str) -> Taker:
-    """Return a measure of writing without asking: success on dialogues in which every hidden decision was revealed."""
+    """Return a measure of answering, as opposed to asking: success in dialogues that revealed every hidden decision."""
 
     def take(dialogue: DialogueStats, _: RunConfig) -> Taken:
         asking = dialogue.asking

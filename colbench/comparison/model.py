@@ -27,7 +27,7 @@ class Measure(Struct, frozen=True, kw_only=True):
     direction: Literal["higher", "lower"] = "higher"
     """The direction of better values, higher or lower."""
     bounds: tuple[float, float] | None
-    """Least and greatest possible value; None if it is unbounded."""
+    """Least and greatest possible value; None for an unbounded measure."""
 
 
 class Difference(Struct, frozen=True, kw_only=True):
@@ -56,18 +56,18 @@ class Difference(Struct, frozen=True, kw_only=True):
     least_detectable: float | None
     """The smallest difference that a test on these tasks would detect with a power of 80%.
 
-    It assumes a two-sided test at 5% and the normal approximation. None for a single task, or if all tasks have
+    This assumes a two-sided test at 5% and the normal approximation. None for a single task, or if all tasks have
     the same difference, so that its variance is unknown.
     """
     tasks_needed: int | None
     """Number of tasks like these that would make the observed difference just detectable.
 
-    None as for `least_detectable`, or if the difference is 0.
+    None if `least_detectable` is None, or if the difference is 0.
     """
     trials_needed: int | None
     """Number of trials of each of these tasks that would make the observed difference just detectable.
 
-    None as for `tasks_needed`, if no task has several trials, or if no number is enough.
+    None if `tasks_needed` is None, if no task has several trials, or if no number is enough.
     """
 
 
@@ -75,7 +75,7 @@ class Pair(Struct, frozen=True, kw_only=True):
     """One run compared with another."""
 
     mine: int
-    """The position of the first run in `Comparison.runs`."""
+    """The index in `Comparison.runs` of the first run of the pair."""
     theirs: int
     left_out: int
     """Number of cells (task and trial) planned in both runs that at least one of them has not scored."""
@@ -135,7 +135,7 @@ class RunName(Struct, frozen=True, kw_only=True):
 
     letter: str
     name: str
-    """The agent's name if the agents differ, else the folder."""
+    """The agent, the folder's name or the path: the first of these that differs between all runs."""
     path: str
     agent: str
     human: str

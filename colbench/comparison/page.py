@@ -78,7 +78,7 @@ class DomainView(Struct, frozen=True, kw_only=True):
     columns: Sequence[Measure]
     charts: Sequence[tuple[str, Markup]]
     outcomes: Sequence[tuple[str, str]]
-    """The outcomes that occur: the name of each and its words, such as `no_answer` and `no answer`."""
+    """The outcomes that occur, each as its name and its label, such as `no_answer` and `no answer`."""
     stacks: Sequence[tuple[RunName, Markup, dict[str, int]]]
     """Each run's outcomes as a stacked bar, with their numbers."""
     pairs: Sequence[PairView]

@@ -15,7 +15,7 @@ from colbench.stats.power import least_detectable, tasks_needed, trials_needed, 
 from colbench.stats.resampling import flipped_sums, shared_bootstrap_means
 
 Values = Mapping[TaskKey, Mapping[int, float]]
-"""The values of a measure in a run by task and trial; cells in which it is undefined are absent."""
+"""The values of a measure in a run by task and trial; cells in which the measure is undefined are left out."""
 
 
 class _Task(NamedTuple):

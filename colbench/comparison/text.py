@@ -133,9 +133,9 @@ def _adjusted(found: Difference) -> str:
 
 
 def settling(domain: DomainComparison, pair: Pair) -> str:
-    """Return a text with the smallest detectable difference and the number of tasks to detect the observed one.
+    """Return a text with the smallest detectable difference and the number of tasks needed to detect the observed one.
 
-    Empty for a single task, or if no dialogue can be compared.
+    The text is empty for a single task, or if no dialogue can be compared.
     """
     found = pair.differences.get(domain.headline)
     if found is None or found.tasks < 2:

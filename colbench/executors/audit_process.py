@@ -164,7 +164,7 @@ def _found(message: Audit, remembered: Remembered) -> Found:
     if message.task:
         remembered.add(message.task)
     task = remembered.get(message.rollout.task_hash)
-    assert task  # noqa: S101 - the other side sent it, and both forget alike
+    assert task  # noqa: S101 - the run sent it, and both sides forget the same tasks
     rollout = audited(task, message.rollout)
     return Found(
         leaks=tuple(turn.leak for turn in rollout.turns),

@@ -28,8 +28,8 @@ def is_local(config: RunConfig) -> bool:
 def count_processes(config: RunConfig, dialogues: int, single: str) -> int:
     """Return the number of processes for this many dialogues, per node in a cluster.
 
-    `single` is the reason why only this process is possible, or an empty string. Raises UserError if there is a reason,
-    but several processes or a cluster are requested.
+    `single` is the reason why only this process is possible, or an empty string. Raises UserError if `single` is not
+    empty, but several processes or a cluster are requested.
     """
     local, auto = is_local(config), config.processes == "auto"
     asked = 1 if config.processes == "auto" else config.processes

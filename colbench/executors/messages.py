@@ -18,7 +18,7 @@ from colbench.task import Task
 
 T = TypeVar("T")
 LENGTH = 8
-"""Size in bytes of the length that precedes a message."""
+"""Size in bytes of the length prefix of a message."""
 
 
 class Share(Struct, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class Share(Struct, frozen=True, kw_only=True):
 
 
 class Start(Struct, frozen=True, kw_only=True, tag="start"):
-    """Message to a worker: the run in which it takes part."""
+    """Message to a worker: the run in which the worker takes part."""
 
     config: RunConfig
     share: Share
@@ -99,13 +99,13 @@ class Finished(Struct, frozen=True, kw_only=True, tag="finished"):
 
 
 class Waiting(Struct, frozen=True, kw_only=True, tag="waiting"):
-    """Message from a worker: its current waits, such as for a model server."""
+    """Message from a worker: what the worker currently waits for, such as a model server."""
 
     waits: tuple[Wait, ...]
 
 
 class Replied(Struct, frozen=True, kw_only=True, tag="replied"):
-    """Message from a worker: the number of the agent's replies so far in its dialogues."""
+    """Message from a worker: the number of the agent's replies so far in all dialogues of the worker."""
 
     total: int
 

@@ -1,4 +1,4 @@
-"""One worker from the perspective of the run's process: started, given cells, and stopped or lost.
+"""One worker from the perspective of the run's process, which starts it, sends it cells, and stops it or loses it.
 
 A worker is a process with an event loop (`worker`) on any machine; its host starts and ends the process.
 """
@@ -35,7 +35,7 @@ from colbench.models.servers import current_servers
 from colbench.participants import LEAVING
 
 STOP_GRACE = 4.0
-"""Seconds that a worker has to stop; unless the run is interrupted, agent and human get `LEAVING` in addition."""
+"""Seconds that a worker has to stop. Unless the run is interrupted, agent and human get `LEAVING` more seconds."""
 
 
 class Host(Protocol):
@@ -45,7 +45,7 @@ class Host(Protocol):
     """The flag that requested the process, for error messages."""
 
     async def start(self, end: socket.socket) -> None:
-        """Start the process with `end`, its socket of the link. Raises UserError if the process cannot be started."""
+        """Start the process, and pass it `end`, its end of the link. Raises UserError if the process cannot start."""
         ...
 
     async def ended(self, within: float) -> str | None:

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 MOST_FACTS = 2
 ENOUGH = 3.0
 CLEAR = 4.5
-"""Minimum lead over "nothing", in nats, of a fact that is asked for: `ENOUGH` in the first question, else `CLEAR`."""
+"""Minimum lead over "nothing", in nats, of a fact that is asked for.
+
+`ENOUGH` applies to the first part of a message's first question, and `CLEAR` to all other parts.
+"""
 HEARD = 4000
 """Maximum number of characters to read at the end of a message."""
 
@@ -62,7 +65,7 @@ CODE_LINE = re.compile(
     r"|(?:import|from|return) (?![^#\n]*\?\s*$).*|[\w.\[\]]+ \W?= .*)$",
     re.MULTILINE,
 )
-"""A line of code. A line such as "return what?" is a question, unless the question is in a comment."""
+"""Pattern for a line of code. A line such as "return what?" does not match, unless the "?" is in a comment."""
 SENTENCE = re.compile(r"(?<=\S[.?!])(?<!\be\.g\.)\s+|\n+|;\s+")
 ASKING = r"what|how|is|are|do|does|did|should|shall|which|when|where|who|whose|why|can|could|will|would|must|may"
 AND_ALSO = re.compile(

@@ -1,10 +1,10 @@
 """Choice of the fact that a question asks for, by examples for each fact and for questions about "nothing".
 
-Two kinds of evidence are added. Every word, and every pair of consecutive words, is evidence for the facts in whose
-examples it is more frequent (naive Bayes with each fact and "nothing" as a class), and the examples most similar to the
-question are evidence for their facts (cosine). A fact is asked for if it clearly beats "nothing". The class "nothing"
-has its own examples in `unrelated.txt`: questions that people ask but no rule answers. Words in no example are evidence
-for "nothing" as well, so a question with more unknown words needs more evidence.
+The evidence for a fact is the sum of two kinds. Every word, and every pair of consecutive words, is evidence for the
+facts in whose examples it is more frequent (naive Bayes with each fact and "nothing" as a class), and the examples most
+similar to the question are evidence for their facts (cosine). A fact is asked for if it clearly beats "nothing". The
+class "nothing" has its own examples in `unrelated.txt`: questions that people ask but no rule answers. Words that occur
+in no example are also evidence for "nothing", so a question with more unknown words needs more evidence.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ PAIR = 0.4
 SYNONYM = 0.25
 """Weights of a function word, of a pair of neighboring words, and of a synonym, relative to a content word."""
 SHRINKAGE = 1.5
-"""Number of average examples added to every class, so that a class with few examples proves little."""
+"""Number of pseudo-examples with average word shares, added to every class: few real examples then prove little."""
 RARE = 0.002
-"""Share added to every word's share of examples, so that words that are rare in all classes prove little."""
+"""Constant added to every word's average share of examples, so that words that are rare in all classes prove little."""
 LEAST = -3.0
 """Lower limit, in nats, of the evidence for a class from a word that its examples lack."""
 STRANGE = 1.0
@@ -91,7 +91,7 @@ def _evidence(example: str) -> bytes:
 
 
 class _Classes:
-    """Classes of examples, to measure for each class how frequent a word is and how similar a question is."""
+    """Classes of examples. The methods measure how frequent a word is, and how similar a question is, in each class."""
 
     def __init__(self, classes: Sequence[Sequence[str]]) -> None:
         self._sizes = np.array([len(examples) for examples in classes])
@@ -171,7 +171,7 @@ class Matcher:
 
     def __init__(self, examples: Sequence[Iterable[str]]) -> None:
         """Read the examples of each fact: questions, phrases and words that ask for it."""
-        # "nothing" first: classes number words in this order, and questions are read by these numbers
+        # both are built here, because this numbers their words, as `best` requires; "nothing" must come first
         self._groups = (
             (_nothing(), _Classes([tuple(each) for each in examples])) if examples else ()
         )

@@ -1,4 +1,4 @@
-"""Words as the rule-based human compares them: lower case, without endings, synonyms grouped."""
+"""Words as the rule-based human compares them: in lower case, without endings, and with synonyms grouped."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class HostedSession:
         return agent_prompt(self.config.agent_prompt, domain, self.config.max_turns, pictures)
 
     async def start(self) -> None:
-        """Start sandbox, browser and human, unless they are already running. Raises UserError if one cannot start."""
+        """Start the sandbox, browser and human unless they are running. Raises UserError if one cannot start."""
         if self._kept is None or self._kept.done():
             self._ready = asyncio.Event()
             self._kept = asyncio.create_task(self._keep(), context=Context())
@@ -79,7 +79,7 @@ class HostedSession:
             await asyncio.Event().wait()
 
     async def run_dialogue(self, task_id: str, trial: int, agent: Agent | StatefulAgent) -> Rollout:
-        """Return an unscored dialogue. Raises InfrastructureError if anything other than the agent failed."""
+        """Run a dialogue and return it unscored. Raises InfrastructureError if anything other than the agent failed."""
         task = self.tasks[task_id]
         return _settled(await self.session.run_dialogue(agent, task, trial))
 

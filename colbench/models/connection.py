@@ -42,7 +42,7 @@ class Connection:
     def __init__(self, url: str, key: str | None, *, client: Client, azure: bool) -> None:
         self.url = url
         self.has_answered = False
-        """True after this client's first answered request; the server may have answered others before."""
+        """True after this client's first answered request; the server may have answered other clients earlier."""
         self._key = key
         self._client = client
         self._azure = azure

@@ -64,7 +64,7 @@ class Dialect:
         return int(max_tokens)
 
     def learn(self, status: int, content: bytes, body: Mapping[str, Any]) -> bool:
-        """Learn from a refusal which field of the request's `body` to omit or rename. Return True if it names one."""
+        """Learn from a refusal which field of `body` to omit or rename. Return False if it names no such field."""
         if status not in REFUSALS:
             return False
         refused = [name for name in _refused_fields(content) if name in body]

@@ -8,10 +8,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 CUT = 0.8
-"""The new limit after the server reports overload, as a share of the requests in flight."""
+"""The new limit after the server reports overload, as a share of the requests in flight, or of the limit if lower."""
 RECOVERY = 4.0
-"""Growth of the limit in one round (as many successes as the limit) until it is almost as large as at the last refusal.
-From there, it grows by 1 per round."""
+"""Growth of the limit per round, until it is almost as large as at the last refusal; from there, it grows by 1.
+
+A round is as many successes as the limit.
+"""
 
 
 class Slot:
@@ -76,7 +78,7 @@ class AdaptiveLimit:
         self.allowed = min(float(self.maximum), self.allowed + step / self.allowed)
 
     def cut(self) -> None:
-        """Set the limit to four fifths of the requests in flight."""
+        """Set the limit to four fifths of the requests in flight, or of itself if that is lower; it is at least 1."""
         self.cuts += 1
         self._refused_at = min(self.allowed, float(self.in_flight))
         self.allowed = max(1.0, CUT * self._refused_at)

@@ -166,7 +166,7 @@ class OpenAIChat:
         """Return the model's next message; if a JSON Schema is given, the server makes the text conform to it.
 
         If `max_tokens` is a `Suggested` limit, it is raised for a model that thinks before it writes. With `tokens`,
-        the message includes its token ids and log-probabilities, which vLLM returns since 0.10.2. Raises
+        the message includes its token IDs and log-probabilities, which vLLM 0.10.2 and later return. Raises
         SchemaRefusedError if a request with a schema is refused, EndpointError if the server does not answer or does
         not accept pictures, TooLongError if the messages are longer than the model's context, UserError if the key or
         the URL is refused before the first answer.
@@ -257,7 +257,7 @@ class OpenAIChat:
         body: dict[str, Any],
         version: int,
     ) -> Exception:
-        """Return the error for a refused request. If the response shows how, adapt the next request first."""
+        """Return the error for a refused request. If the response shows how to avoid this, first adapt the request."""
         url = f"{connection.url}/chat/completions"
         known = refusal(url, answer, has_answered=connection.server.has_answered)
         if known:
@@ -329,7 +329,7 @@ class OpenAIChat:
         """Return False if the reply must be requested again: it is empty, or was cut off by a limit that is now higher.
 
         Only a suggested token limit (`Suggested`) can become higher. An empty reply is final after `EMPTY_TRIES`
-        requests, or at once if tokens are recorded, because training needs it.
+        requests, or at once if tokens are recorded, because training also needs empty replies.
         """
         delivery = completion.message.delivery
         thoughts, spoken = split_thoughts(completion.message.content)

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 MAX_EDGE = 2048
-"""Default maximum width and height in pixels. OpenAI's servers shrink larger pictures, and on a vLLM server they fill
-the context: Qwen2-VL makes a token of every 28 x 28 pixels."""
+"""Default maximum width and height in pixels. OpenAI's servers shrink larger pictures. On a vLLM server, such
+pictures fill the context: Qwen2-VL makes a token of every 28 x 28 pixels."""
 MAX_BYTES = 3_500_000
 """Maximum number of bytes of one picture; the strictest known servers accept 5 MB in base64, which adds a third."""
 LEAST_SCALE = 0.5

@@ -12,7 +12,7 @@ from colbench.models.reply import error_fields, error_text
 from colbench.models.transports import Answer
 
 NOT_NOW = {429, 502, 503, 504, 529}
-"""Status codes of overload, or of a gateway that does not reach the server. The repeated request costs no try."""
+"""Status codes of overload, or of a gateway that does not reach the server. Repeating the request uses up no try."""
 LOAD = {429, 503, 529}
 RETRIED = {408, 409, 425}
 """Status codes of temporary refusals; all codes from 500 on are treated in the same way."""
@@ -92,7 +92,7 @@ def words(answer: Answer) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float:
-    """Return the seconds to wait according to the header `Retry-After`, a number or an HTTP date; 0 without it."""
+    """Return the seconds to wait that the header `Retry-After` gives (a number or a date); 0 if missing or invalid."""
     given = headers.get("retry-after", "")
     try:
         seconds = float(given)
@@ -105,6 +105,9 @@ def retry_after(headers: Mapping[str, str]) -> float:
 
 
 def backoff(attempt: int, at_least: float = 0.0) -> float:
-    """Return seconds to wait: at least `at_least`, else random up to a bound that doubles with each attempt."""
+    """Return the seconds to wait: a random number, or `at_least` if that is greater.
+
+    The bound of the random number doubles with each attempt, up to `LONGEST_BACKOFF`.
+    """
     longest = min(LONGEST_BACKOFF, 0.5 * 2.0 ** min(attempt, 16))
     return max(random.uniform(0, longest), at_least)  # noqa: S311 - jitter, no secret

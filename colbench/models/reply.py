@@ -181,7 +181,11 @@ def error_text(content: bytes) -> str:
 
 
 def error_fields(content: bytes) -> dict[str, Any]:
-    """Return the JSON object `error` in an error's body, or else the whole body; empty if it is not a JSON object."""
+    """Return the object `error` in an error's body, or the whole body if it has no `error`.
+
+    The result is empty if the body is not a JSON object. An `error` that is not an object is returned as the field
+    `message`.
+    """
     try:
         body = read_json(content)
     except MalformedError:

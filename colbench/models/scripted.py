@@ -22,7 +22,7 @@ class ScriptedModel:
         temperature: float,  # noqa: ARG002 - the protocol's
         max_tokens: int,
         seed: int | None,  # noqa: ARG002 - the protocol's
-        tokens: bool = False,  # noqa: ARG002 - the protocol's; it has none
+        tokens: bool = False,  # noqa: ARG002 - the protocol's; this model returns none
     ) -> Message:
         """Return the script's reply to the messages, cut at `max_tokens` words."""
         words = self.script(messages).split(" ")[:max_tokens]

@@ -31,7 +31,7 @@ class Wait(Struct, frozen=True, kw_only=True):
     """A wait to report to the user, such as for a model server."""
 
     url: str = ""
-    """URL of the model server; empty if another program, such as an agent, described the wait, in `reason`."""
+    """URL of the model server; empty if another program, such as an agent, described the wait in `reason`."""
     reason: str
     requests: int = 0
     """Number of refused requests that wait; 0 if the server cannot be reached."""
@@ -122,7 +122,7 @@ class Server:
     def _end_poll(self, poll: asyncio.Task[None]) -> None:
         self._poll = self._down_since = None
         if not poll.cancelled():
-            poll.exception()  # waiting requests raise it; without any, nothing is lost
+            poll.exception()  # read, so that asyncio does not log it; waiting requests raise it
 
     def stop(self) -> None:
         """Stop waiting for the server."""
@@ -212,7 +212,7 @@ def current_servers() -> Servers:
 
 
 def waits_told(tell: Callable[[Sequence[Wait]], None]) -> AbstractAsyncContextManager[None]:
-    """Call `tell` whenever the waits for this event loop's servers change, with the current waits."""
+    """Return a context in which `tell` gets the current waits for this event loop's servers whenever they change."""
     told: list[Wait] = []
 
     def look() -> None:

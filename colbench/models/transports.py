@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 Client = Literal["openai", "aiohttp"]
 CONNECT_TIMEOUT = 15.0
-"""Time limit in seconds for making a connection, including the search for the host's address."""
+"""Time limit in seconds for making a connection, including the DNS lookup."""
 CONNECT_SHARE = 0.75
-"""Maximum share of a request's time limit for making a connection, so that an absent server is told from a busy one."""
+"""Maximum share of a request's time limit for connecting, so that an absent server is distinguished from a busy one."""
 MAX_BODY = 64 * 2**20
 """Maximum size of a response in bytes; reading of a longer one is aborted."""
 NOT_CONNECTED = {"ConnectError", "ConnectTimeout", "ProxyError", "UnsupportedProtocol"}

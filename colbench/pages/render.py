@@ -13,7 +13,7 @@ RenderOutcome = Literal["rendered", "no page", "too big", "timeout", "crash", "v
 
 All outcomes except `rendered` are caused by the page; a failure of the browser raises RenderError. `varies`: two
 independent loads of the page look different, even if no other page is rendered at the same time. `crash`: the page
-repeatedly crashed a fresh browser of its own.
+repeatedly crashed browsers that were started only for it.
 """
 BlockKind = Literal["heading", "text", "link", "button", "input", "picture", "box"]
 """`box`: an area without its own text that is visible by its color, border or shadow."""

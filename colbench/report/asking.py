@@ -32,7 +32,7 @@ def asking_report(
     lead: Metric,
     baseline: Baseline | None,
 ) -> AskingReport | None:
-    """Return the measures of a run's questions; None if no dialogue has any."""
+    """Return the measures of a run's questions; None if no dialogue has such measures."""
     known = cells.keep(lambda each: each.asking is not None)
     dialogues = known.dialogues
     if not dialogues:

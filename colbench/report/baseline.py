@@ -44,7 +44,7 @@ class Baseline(Struct, frozen=True, kw_only=True):
             )
 
     def of(self, tasks: Iterable[Task]) -> list[Sequence[DialogueStats]]:
-        """Return the run's dialogues on each of these tasks; tasks are identified by their hash."""
+        """Return the baseline's dialogues on each of these tasks; tasks are identified by their hash."""
         return [self.dialogues.get(task.hash, ()) for task in tasks]
 
 
@@ -197,7 +197,7 @@ def _measure(
 def _differences(
     mine: Sequence[DialogueStats], theirs: Sequence[DialogueStats], mode: str, *, fallback: bool
 ) -> str:
-    """Describe how the measurement of the two runs differs; empty if it does not."""
+    """Return a text on how the measurements of the two runs differ; "" if they do not differ or are not known."""
     here, there = _ways(mine, mode, fallback=fallback), _ways(theirs, mode, fallback=fallback)
     if not here or not there or here == there:
         return ""

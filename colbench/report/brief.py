@@ -36,11 +36,11 @@ from colbench.stats import Interval
 SEEN = 0.05
 """Smallest mean to show; a smaller one would be rounded to 0.0."""
 RAREST = 2
-"""Number of rarely asked decisions to name."""
+"""Maximum number of decisions to name that were rarely asked for."""
 LABEL, NOTE = 20, 43
 """Maximum widths of a label and of a line of a note, in terminal columns."""
 TOGETHER = 28
-"""Maximum length of a part of a note, up to a comma or semicolon, that is never broken across lines."""
+"""Maximum length of the parts of a note that are never broken across lines; a part ends at a comma or semicolon."""
 PARTS, NO_BREAK = re.compile(r"(?<=[,;]) "), "\N{NO-BREAK SPACE}"
 NOTE_LINES = 2
 """Maximum number of lines in a note."""

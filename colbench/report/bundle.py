@@ -31,7 +31,7 @@ from colbench.task import Task
 BLOCK = 40
 """Number of tasks packed together."""
 REQUEST = 200
-"""Maximum number of characters of a request for search and display in the table."""
+"""Maximum number of characters of a task's request in the table, where it is displayed and can be searched."""
 LONGEST = 100_000
 """Maximum number of characters of any one text on the page; the run folder has the whole text."""
 

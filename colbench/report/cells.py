@@ -21,7 +21,7 @@ T = TypeVar("T")
 Grid = tuple[tuple[DialogueStats | None, ...], ...]
 """One row for each task, one column for each trial; None if there is no dialogue yet."""
 TaskKey = tuple[str, str]
-"""Id and hash of a task."""
+"""ID and hash of a task."""
 ByTask = dict[TaskKey, dict[int, DialogueStats]]
 """Dialogues by task and trial."""
 
@@ -64,7 +64,7 @@ class Cells(Struct, frozen=True, kw_only=True):
 
 
 class Measured(Struct, frozen=True, kw_only=True):
-    """The dialogues of a run: those that were planned, by domain, and the number of those that were not."""
+    """The dialogues of a run: the planned ones by domain, and the number of the others."""
 
     cells: dict[str, Cells]
     """The cells of each domain; a domain without planned dialogues, as may occur in a shard, is left out."""
@@ -182,7 +182,7 @@ def unjudged(dialogue: Judged, mode: str, lead: Metric) -> bool:
 
 
 def value_at(dialogue: DialogueStats, turn: int, lead: Metric) -> float | None:
-    """Return a metric, in the domain's first mode, of the last answer shown in the turns from 1 to `turn`.
+    """Return the value of a metric for the last answer shown in turns 1 to `turn`, in the domain's first mode.
 
     The value is 0 if these turns show no answer or if the agent failed. It is None if the dialogue or its turns were
     not scored.

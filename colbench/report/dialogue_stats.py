@@ -97,11 +97,11 @@ class DialogueStats(Struct, frozen=True, kw_only=True, gc=False):
     """The most frequent error of an answer that crashed, by scoring mode; empty if the scorer gives no error."""
     turns: int
     questions: int
-    """Turns that the human replied to."""
+    """Number of turns that the human replied to."""
     turns_scored: bool
     """True if a turn has a verdict."""
     primary: array[float] | None
-    """The domain's primary metric by turn, NaN if a turn has none; None if no turn has one."""
+    """The domain's primary metric by turn, NaN for a turn without a value; None if no turn has a value."""
     fallback: array[float] | None
     human_words: int
     agent_words: int
@@ -174,7 +174,7 @@ class _Metrics(Mapping[str, float]):
 
 
 class Measurer:
-    """A measurer of dialogues. It stores a value that many dialogues share only once."""
+    """A measurer of dialogues. A value that many dialogues share is stored only once."""
 
     def __init__(self) -> None:
         self._known: defaultdict[str, dict[Hashable, Any]] = defaultdict(dict)
@@ -182,7 +182,7 @@ class Measurer:
     def measure(self, rollout: Rollout, place: int, task: Task | None = None) -> DialogueStats:
         """Return the statistics of a dialogue at `place` (`DialogueStats.place`).
 
-        Without `task`, the statistics of its questions are incomplete.
+        Without `task`, the statistics of the dialogue's questions are incomplete.
         """
         domain = get_domain(rollout.domain)
         hidden = _hidden(rollout, task) if task and rollout.asking is not None else ()

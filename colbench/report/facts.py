@@ -102,7 +102,7 @@ def further_metrics(domain: Domain, report: DomainReport) -> dict[str, Interval]
 
 
 def nothing_scored(report: DomainReport) -> Fact:
-    """Return the entry of the report that says that a run has no scores yet."""
+    """Return the fact that a report shows while its run has no scores."""
     begun = "" if report.missing < report.cells else "; no dialogue is finished yet"
     return Fact(label="scored", value="0", note=f"of {count(report.cells, 'dialogue')}{begun}")
 
@@ -162,7 +162,7 @@ def _other_modes(domain: Domain, report: DomainReport) -> Iterator[Fact]:
 def curve(domain: Domain, report: DomainReport) -> tuple[str, list[Interval]]:
     """Return the name and the values of the curve by turn: success or, in a domain without it, the leading metric.
 
-    Turns that were not scored have no value.
+    Turns that were not scored are left out.
     """
     if domain.success:
         return domain.success.name, [b.success_rate for b in report.by_turn if b.success_rate]
@@ -177,7 +177,7 @@ def _by_turn(domain: Domain, report: DomainReport) -> Iterator[Fact]:
 
 
 def _ceiling(domain: Domain, report: DomainReport) -> Iterator[Fact]:
-    """Yield the scores of the agent when it is told everything, each next to its ordinary score on the same tasks."""
+    """Yield the agent's scores when told everything, each next to the agent's ordinary score on the same tasks."""
     ceiling = report.ceiling
     if ceiling is None:
         return
@@ -310,7 +310,7 @@ def _replies(report: DomainReport) -> Iterator[Fact]:
 
 
 def reply_counts(found: Replies) -> dict[str, int]:
-    """Return the numbers of replies with delivery problems, by their outcome."""
+    """Return the number of replies with each kind of delivery problem, such as `cut`."""
     return {
         "empty": found.empty,
         "cut": found.cut,

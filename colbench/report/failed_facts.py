@@ -1,4 +1,4 @@
-"""Facts about the dialogues without success, and the reasons."""
+"""Facts about failed dialogues: why they failed, and which decisions were rarely asked for."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ CLASS_NOTES = {
     "wrong_code": "all decisions were revealed, but the code is wrong",
 }
 RAREST = 5
-"""Number of rarely asked decisions to name."""
+"""Maximum number of decisions to name that were rarely asked for."""
 FEW_DIALOGUES = 5
-"""Minimum number of dialogues that must have hidden a decision for the report to say how often it was asked for."""
+"""Minimum number of dialogues that must hide a decision for the report to say how often the decision was asked for."""
 
 
 def failed(report: DomainReport) -> Iterator[Fact]:
-    """Yield the facts about the dialogues without success: failure classes, errors, and decisions rarely asked for."""
+    """Yield the facts about failed dialogues: failure classes, errors, and decisions that were rarely asked for."""
     if report.failed is None:
         return
     for name, dialogues in report.failed.classes.items():
@@ -49,7 +49,7 @@ def class_note(report: DomainReport, name: str) -> str:
 
 
 def crashed_answers(report: DomainReport) -> int:
-    """Return the number of answers that crashed, without the failures of the agent itself."""
+    """Return the number of answers that crashed; dialogues in which the agent itself failed are not counted."""
     agent = report.failures.get("agent")
     crashed = report.failed.classes.get("crashed", 0) if report.failed else 0
     return crashed - (agent.count if agent else 0)
@@ -63,7 +63,10 @@ def frequent_error(report: DomainReport) -> Iterator[Fact]:
 
 
 def rarely_asked(asking: AskingReport | None) -> list[DecisionReport]:
-    """Return, least asked first, the decisions that enough dialogues hid but not all of these dialogues asked for."""
+    """Return the decisions that some dialogue hid but did not ask for, the least asked for first.
+
+    Decisions that fewer than `FEW_DIALOGUES` dialogues hid are left out.
+    """
     return [
         row
         for row in (asking.decisions if asking else ())

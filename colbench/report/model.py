@@ -165,7 +165,7 @@ class WinRate(Struct, frozen=True, kw_only=True):
 
 
 class DecisionReport(Struct, frozen=True, kw_only=True):
-    """One decision of a family, over the dialogues that hid it: how many asked for it, and with what outcomes."""
+    """Counts for one decision of a family, over the dialogues that hid the decision."""
 
     family: str
     decision: str
@@ -173,9 +173,9 @@ class DecisionReport(Struct, frozen=True, kw_only=True):
     asked: int
     told: int
     guessed: int
-    """Number of dialogues that were never told the decision but got it right."""
+    """Number of dialogues in which the agent was never told the decision but got it right."""
     ignored: int
-    """Number of dialogues that were told the decision but contradicted it."""
+    """Number of dialogues in which the agent was told the decision but contradicted it."""
 
 
 class AskingReport(Struct, frozen=True, kw_only=True):
@@ -216,15 +216,17 @@ class FailedReport(Struct, frozen=True, kw_only=True):
     scored: dict[str, int] = {}
     """Number of scored dialogues by family, including successful ones."""
     errors: tuple[Reason, ...] = ()
-    """The crashed answers by the type of their error, each with the most frequent such error; the most frequent
-    type first."""
+    """The most frequent types of errors of crashed answers, in descending order of frequency.
+
+    Each `reason` is the most frequent error of its type; each `count` is the number of answers with this type of error.
+    """
 
 
 class Ceiling(Struct, frozen=True, kw_only=True):
-    """A comparison, on the same tasks, of a run whose first messages state everything with the report's own run."""
+    """The scores of a run whose first messages state everything, and of the report's own run, on the same tasks."""
 
     run: str
-    """The folder of that run, as given."""
+    """The folder of the run whose first messages state everything, as given."""
     tasks: int
     """Tasks that both runs have scored."""
     value: Interval
@@ -254,7 +256,7 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     delta: ModeDelta | None
     """None unless two modes have scored the run."""
     distribution: tuple[int, ...]
-    """Number of scored cells by value, in tenths: the first and the last count only values of exactly 0 and 1."""
+    """Number of scored cells by value, rounded to tenths; the first and last bins hold only exactly 0 and 1."""
     by_turn: tuple[Budget, ...]
     ended_by: dict[str, int]
     """Number of dialogues by the event that ended them: `answer`, `limit`, `failure`."""
@@ -308,7 +310,7 @@ class RunReport(Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     """Warnings about the numbers, such as that they were not measured under the conditions of the run."""
     pages: dict[str, str] = {}
-    """Further pages next to `report.html`: the file name of each first page, by name."""
+    """Sets of further pages next to `report.html`: the file name of each set's first page, by the name of the set."""
 
     @property
     def success_rate(self) -> Interval | None:

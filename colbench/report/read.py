@@ -13,7 +13,7 @@ from colbench.registry import get_domain
 from colbench.report.model import SCHEMA, RunReport
 
 SCHEMA_1 = "colbench.report/1"
-"""The schema of the previous version, with the mean of the leading metric under the metric's own name."""
+"""The schema of the previous version, which stores the mean of the leading metric under the metric's own name."""
 UNREADABLE = (
     msgspec.DecodeError,
     UnicodeDecodeError,

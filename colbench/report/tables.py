@@ -1,4 +1,4 @@
-"""The tables of scores: by mode, by metric, and of floors."""
+"""The tables of scores: one by mode, and one by metric, which also has the floors."""
 
 from __future__ import annotations
 

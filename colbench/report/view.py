@@ -48,7 +48,7 @@ class Tile(Struct, frozen=True, kw_only=True):
     label: str
     value: str
     note: str
-    """The number's interval, or its unit."""
+    """The number's interval, or a remark on the number."""
     hint: str = ""
     """The number's meaning."""
     lines: Sequence[tuple[str, str]] = ()
@@ -82,7 +82,7 @@ class DomainView(Struct, frozen=True, kw_only=True):
     tables: Sequence[Table]
     """Tables shown below the headline numbers."""
     further: Sequence[Table]
-    """Tables in the part of the page that is folded at first."""
+    """Tables in the part of the page that is collapsed at first."""
     figures: Sequence[Figure]
     sections: Sequence[Section]
 

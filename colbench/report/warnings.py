@@ -1,4 +1,4 @@
-"""Warnings about a report's numbers, such as that they were not measured as in the run."""
+"""Warnings about a report's numbers, such as that answers were scored with other tools than the run's."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Job(Struct, frozen=True, kw_only=True):
     namespaces: tuple[Namespace, ...] = ("module",)
     """The namespaces in which each call is made once, in this order."""
     rehearsal: bool = False
-    """True to run with another hash seed, random seed and clock. Values that change depend on one of these."""
+    """True to run with another hash seed, random seed and clock. Values that then differ depend on one of these."""
 
 
 class CallResult(Struct, frozen=True, kw_only=True):

@@ -27,8 +27,8 @@ MAX_DEPTH = 500
 """Maximum depth of the JSON text; `inside.encode` stays far below it."""
 _PAIRWISE = ("ordered", "counter")
 _FAR_EXPONENT = 400
-"""Maximum absolute exponent, and maximum length as text, of a decimal that is converted to a rational. Otherwise, a
-short text such as `1e4999` would become thousands of digits."""
+"""Maximum absolute exponent, and maximum length as text, of a decimal that is converted to a rational. Without
+this limit, a short text such as `1e4999` would become thousands of digits."""
 _LONG_RANGE = 1000
 """Maximum number of digits in a range whose last number is computed, because the division takes quadratic time."""
 

@@ -19,7 +19,7 @@ class KeylessHuman:
         self._humans: dict[str, HumanSimulator] = {}
 
     def use_resources(self, resources: Mapping[str, Resources]) -> None:
-        """Use these started resources, which are given by domain, for the domains' humans."""
+        """Set the started resources, keyed by domain, that the humans of the domains use."""
         self._resources = resources
         self._humans = {}
 

@@ -64,7 +64,7 @@ class ModelHuman(PromptedHuman):
         return {"model": self.chat.model}
 
     def learned(self) -> list[str]:
-        """Return the properties of the model and its server found during the run."""
+        """Return the properties of the model and its server that were found during the run."""
         return self.chat.learned()
 
     def describe_domain(self, name: str) -> dict[str, str]:

@@ -46,7 +46,7 @@ def verdict(mean: float, test: Significance) -> Literal["ahead", "behind", "not 
 
 
 def describe(shares: tuple[float, float, float], test: Significance, measure: str) -> str:
-    """Describe the difference between two shares in a sentence; `shares` is its mean, lower bound and upper bound."""
+    """Describe the difference of two shares in a sentence; `shares`: the difference, its lower and its upper bound."""
     mean, low, high = (f"{100 * each:+.1f}" for each in shares)
     p = f"p = {test.adjusted:.3g}" if test.adjusted >= 0.001 else "p < 0.001"
     adjusted = " (adjusted)" if test.adjusted != test.p else ""

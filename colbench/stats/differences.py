@@ -44,7 +44,7 @@ class Measure:
         return _by_entry(flipped_sums(self.means))
 
     def differences(self, mine: int, others: Sequence[int], bounds: Bounds) -> list[Estimate]:
-        """Return the mean of entry `mine` minus that of each other, with an interval by resampling the tasks."""
+        """Return the mean of entry `mine` minus that of each of the others, with an interval from resampled tasks."""
         resampled = _minus(self._resampled, mine, others)
         return _estimates(self._by_task(mine, others), resampled, bounds)
 

@@ -104,8 +104,8 @@ def equal_interval(mean: float, tasks: int, bounds: tuple[float, float] | None) 
 def win_rate(mine: Clusters, theirs: Clusters, epsilon: float) -> Interval:
     """Return the share of tasks on which the value of `mine` is greater, with its interval; ties count half.
 
-    `mine` and `theirs` have the values of a side's trials, for each task in the same order. A task is left out if
-    either side has no values for it. Values that differ by at most `epsilon` are a tie. Each trial of `mine` is
+    `mine` and `theirs` have the values of each side's trials by task, with the tasks in the same order. A task is left
+    out if either side has no values for it. Values that differ by at most `epsilon` are a tie. Each trial of `mine` is
     compared with every trial of `theirs` on the same task, because trials with the same number are unrelated.
     """
     return mean_interval(

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """Return p-values after Holm's step-down adjustment, in the given order.
 
-    If all results with an adjusted p-value of at most α count as findings, any finding is false with probability ≤ α.
+    If all results with an adjusted p-value of at most α count as findings, the probability that at least one finding is
+    false is at most α.
     Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6.
     """
     adjusted = [0.0] * len(p_values)

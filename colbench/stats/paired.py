@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MOST_EXACT = 12
-"""Maximum number of tasks with a difference for which `sign_flips` tries all combinations of signs."""
+"""Maximum number of tasks for which `sign_flips` tries all combinations of signs; tasks without a difference do not
+count."""
 TIE = 1e-7
 """Largest rounding error of a sum of differences; smaller than any step of a score."""
 

@@ -1,4 +1,4 @@
-"""The least difference that a paired comparison can detect, and the number of tasks or trials needed to detect one."""
+"""The least difference that a paired test can detect, and the tasks or trials needed to detect a given difference."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ class Places(Struct, frozen=True, kw_only=True):
     high: tuple[int, ...]
     """`low` to `high` is the 95% interval of the place over resamples of the tasks; a tie widens it in both directions.
 
-    The interval also includes every place that the entry would have if it changed places with entries from which it is
-    not separable.
+    The interval also includes the places that the entry would have if all entries from which it is not separable were
+    ranked below it, or all above it.
     """
     inseparable: tuple[tuple[int, ...], ...]
     """For each entry, the indices of the others from which the unadjusted sign-flip test does not separate it at 5%."""

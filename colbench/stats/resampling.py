@@ -1,7 +1,8 @@
 """Resampling the tasks of a board for all of its entries at once.
 
 A resample is a row of weights: how often each task is drawn. A flip is a row of signs: 1 or -1 for each task. So one
-matrix product gives the sums of all entries under all resamples or flips; their differences are those of all pairs.
+matrix product gives the sums of all entries under all resamples or flips. For any pair of entries, the difference of
+their sums is the sum of their differences.
 """
 
 from __future__ import annotations

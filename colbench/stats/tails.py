@@ -36,7 +36,7 @@ def _distribution(chances: Sequence[float]) -> Floats:
 
 
 def hoeffding_tail(excess: float, number: int) -> float:
-    """Return Hoeffding's upper bound of the probability that a mean exceeds its expectation by `excess` or more.
+    """Return Hoeffding's upper bound on the probability that a mean exceeds its expectation by `excess` or more.
 
     The mean is over `number` independent variables, each with a range of width 1.
     """

@@ -1,4 +1,4 @@
-"""Direct guesses: an agent answers a request without asking anything. A task that is guessed is rejected."""
+"""Direct guesses: an agent answers a request without asking anything. The task is rejected if a guess is right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pipeline from seed texts to tasks: for many texts at a time, a task is written, parsed, vetted and guessed.
+"""The pipeline from seed texts to tasks, many texts at a time: a task is written, parsed, vetted and guessed at.
 
 Outcomes are recorded in the order of the texts. The later of two similar tasks is then always the one that is rejected
 as a near-duplicate, and a resumed run writes the same files as an uninterrupted one. A killed process loses the work on
@@ -25,7 +25,7 @@ from colbench.synthesis.seeds import Seed
 
 BACKLOG = 2
 GIVE_UP_AFTER = 20
-"""Number of consecutive texts that fail, as when a server does not answer, after which the run stops."""
+"""Number of consecutive failed texts after which the run stops, for example because a server does not answer."""
 
 
 class Pipeline(Struct, frozen=True, kw_only=True):

@@ -27,7 +27,7 @@ class Decision(Struct, frozen=True, kw_only=True):
     asked: int | None
     """The first turn in which the agent asked for the decision; None if it never did."""
     told: int | None
-    """The first turn in which the human's reply revealed the decision; None if none did."""
+    """The first turn in which the human's reply revealed the decision; None if no reply did."""
 
 
 def decisions_of(task: Task, rollout: Rollout) -> list[Decision]:

@@ -45,7 +45,7 @@ class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     label: str = ""
     """A label that a person left, or `*` for any label or note."""
     text: str = ""
-    """Part of the task's id, or of the beginning of the request or of the note; letter case is ignored."""
+    """Text to find in the task's id, or in the beginning of the request or of the note; letter case is ignored."""
     sort: str = ""
     page: int = 1
 

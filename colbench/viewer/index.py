@@ -72,7 +72,7 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class RunIndex:
-    """The rows of one run, one for each key of a dialogue, in the order in which the keys first appear in the file.
+    """The rows of one run, one for each dialogue key, in the order in which the keys first appear in the file.
 
     If several dialogues have the same key, the last one counts.
     """

@@ -11,7 +11,7 @@ from colbench.viewer.index import Row, RunIndex
 
 PER_PAGE = 100
 Neighbors = tuple[Row | None, Row | None]
-"""The dialogues before and after one in a list; None at its ends."""
+"""The dialogues before and after a dialogue in a list; None at the ends of the list."""
 
 
 class Choices(Struct, frozen=True, kw_only=True):

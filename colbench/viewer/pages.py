@@ -107,7 +107,7 @@ POLICY = content_security_policy(
 
 
 def list_page(listing: Listing, filters: Filters, links: Links) -> str:
-    """Return one page of a list of dialogues; `filters` also has the number of the page."""
+    """Return one page of a list of dialogues; `filters` also contains the page number."""
     page = min(filters.page, listing.pages)
     return _render(
         "list.html",

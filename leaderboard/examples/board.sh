@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Build the example board: `board.sh OUT` verifies every bundle in bundles/, takes it into the store OUT/store, and
+# Build the example board: `board.sh OUT` verifies every bundle in bundles/, accepts it into the store OUT/store, and
 # builds the site OUT/site. The same bundles and the same ColBench give the same files, byte for byte.
-# If it was interrupted or is run again, it continues with the bundles that the store does not have.
+# If the script is run again, for example after an interruption, it adds only the bundles that the store lacks.
 set -euo pipefail
 
 out=${1:?usage: board.sh OUT}

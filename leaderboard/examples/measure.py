@@ -115,7 +115,10 @@ def measure(row: Row, out: Path, source: str, limit: int) -> None:
 
 @contextmanager
 def counted(file: Path) -> Iterator[None]:
-    """Add to the seconds in a file the CPU time of processes, including model servers, that end in the `with` block."""
+    """Add the CPU time of the processes that end in the `with` block to the seconds in a file.
+
+    The processes include model servers.
+    """
     before = spent()
     try:
         yield

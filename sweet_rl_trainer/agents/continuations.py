@@ -43,7 +43,7 @@ class Opening(Struct, frozen=True, kw_only=True):
 
 
 class Consequence(Struct, frozen=True, kw_only=True):
-    """Data that follows an agent's reply: the human's answer, or the reward if the reply ended the dialogue."""
+    """The consequence of an agent's reply: the human's answer, or the reward if the reply ended the dialogue."""
 
     said: str
     """The part of the reply that the human was shown."""

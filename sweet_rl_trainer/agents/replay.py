@@ -4,7 +4,7 @@ r"""Dialogues with a recorded beginning: an agent and a human for `colbench eval
                   --human sweet_rl_trainer.agents.replay:PrefixHuman --human-arg plan=FILE --tasks …
 
 When the script ends, the agent and the human that the plan specifies take over. `continuations` writes the plan and
-starts the command. This is the only module of the trainer that the harness loads.
+starts the command. This module imports neither PyTorch nor other parts of the trainer; the plan's agent or human may.
 """
 
 from __future__ import annotations

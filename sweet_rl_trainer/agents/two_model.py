@@ -41,9 +41,9 @@ class TwoModelAgent(PromptedAgent):
     """An agent of two checkpoints, `asker` and `writer`: `sweet_rl_trainer.agents.two_model:TwoModelAgent`.
 
     In each turn, the asker replies first. If its reply contains the answer marker, the writer writes the answer in its
-    place. Replies are sampled in the same way as with `local:`. Each checkpoint can also be `oracle`, which stands for
-    `agents.oracle` and asks at most `questions` questions. Raises UserError if `asker` or `writer` is neither a
-    checkpoint nor `oracle`.
+    place. Replies are sampled in the same way as with `local:`. Instead of a checkpoint, either can be `oracle`
+    (`agents.oracle`), which asks at most `questions` questions as the asker. Raises UserError if `asker` or `writer` is
+    neither a checkpoint nor `oracle`.
     """
 
     records_tokens = False

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 FOLDER = "training/creditbench"
 THREADS = "OMP_NUM_THREADS"
-"""Variable for the number of threads, read when PyTorch is imported; it affects the last digits of a model's sums."""
+"""Environment variable for the number of threads, read when PyTorch is imported.
+
+The number affects the last digits of a model's sums.
+"""
 MOST_PROCESSES = 2
 
 
@@ -115,7 +118,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def settings_of(args: argparse.Namespace) -> Settings:
-    """Return the settings that the flags describe. Raises UserError, which names the flag, if one is invalid."""
+    """Return the settings that the flags describe. Raises UserError, which names the flag, if a flag is invalid."""
     from sweet_rl_trainer.creditbench.data import FULL, QUICK
     from sweet_rl_trainer.creditbench.run import Settings
 

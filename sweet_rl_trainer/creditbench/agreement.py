@@ -1,4 +1,4 @@
-"""Agreement of the order of a state's candidates by an estimator's scores with their order by exact values.
+"""Agreement between two orders of a state's candidates: by an estimator's scores, and by exact values.
 
 Candidates of different states are never compared. Each task counts the same, and so does each state within a task.
 Intervals are 95% bootstraps over tasks. Pairs of candidates with equal exact values are left out; a pair with equal

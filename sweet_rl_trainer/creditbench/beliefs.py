@@ -4,9 +4,9 @@
                      independently of all else: the population from which tasks are generated
 `task_belief`        what the task's author chose, with certainty: hindsight
 
-A design is a choice for each decision, and has a function. All designs are tested with the task's own calls; the values
-that a design's function returns are the correct ones for this design. The functions are the families' own code, which
-runs in this process, as when tasks are generated.
+A design consists of a choice for each decision, and determines a function. All designs are tested with the task's own
+calls; the values that a design's function returns are the correct ones for this design. The functions are the families'
+own code, which runs in this process, as when tasks are generated.
 """
 
 from __future__ import annotations

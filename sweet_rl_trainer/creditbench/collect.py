@@ -86,7 +86,7 @@ async def _played(
         for turn in range(limit):
             yield heard, said, limit - turn
             reply = await agent.reply(messages(heard, said))
-            assert isinstance(reply, Message)  # noqa: S101 - a demonstrator's
+            assert isinstance(reply, Message)  # noqa: S101 - demonstrators return messages
             if ANSWER_MARKER in reply.content:
                 return
             heard = *heard, human_answer(task, reply.content)
@@ -97,7 +97,7 @@ def _state(
     task: Task, name: str, heard: tuple[str, ...], said: tuple[str, ...], turns_left: int
 ) -> BenchState:
     design = designs.of(task)
-    assert design  # noqa: S101 - chosen_tasks
+    assert design  # noqa: S101 - `chosen_tasks` ensures it
     known = _told(task, heard, said)
     stated = [fact.name for fact in task.hidden.facts if fact.stated]
     random = Random(derive_seed("candidates", task.hash, *heard, *said))  # noqa: S311
@@ -150,7 +150,7 @@ def _answers(
 ) -> Iterator[Candidate]:
     """Yield the best answer and, if any decision is known, an answer that gets one known decision wrong."""
     belief = task_belief(task)
-    assert belief  # noqa: S101 - chosen_tasks
+    assert belief  # noqa: S101 - `chosen_tasks` ensures it
     design, done = belief.design, {*known, *stated}
     right = belief.returned(design.chosen)
 

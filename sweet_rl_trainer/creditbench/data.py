@@ -3,10 +3,9 @@
 FOLDER/states.jsonl    a line for each task (`states.TaskStates`)
 FOLDER/truths.jsonl    a line for each task (`states.TaskTruths`)
 
-An interrupted generation continues with the next task. In a folder with data of other tasks, these data are replaced,
-from the first task on that differs. The same command produces the same bytes on every machine. For
-some selections of tasks, the frozen sets, the package has the hashes of the files, and DataError is raised if a file
-differs.
+An interrupted generation continues with the next task. If the folder contains data of other tasks, all lines from the
+first task that differs are replaced. The same command produces the same bytes on every machine. Some selections of
+tasks are frozen sets: the package contains the hashes of their files, and a file with another hash raises DataError.
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ def generate(folder: Path, selection: Selection, processes: int) -> list[Bench]:
 
 
 def _drop_other_tasks(folder: Path, tasks: Sequence[Task]) -> None:
-    """Delete all data from the first task on that differs from `tasks` in its id or content."""
+    """Delete the data of the first task whose id or content differs from `tasks`, and of all tasks after it."""
     lines = list(read_lines(folder / STATES, TaskStates))
     same = [
         (line.task_id, line.task_hash) == (task.id, task.hash)

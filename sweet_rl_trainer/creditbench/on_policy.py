@@ -2,9 +2,9 @@
 
 FOLDER/values-KEY.jsonl    a line for each task
 
-Dialogues continue from a question until the 95% interval of their mean reward is ± `PRECISION` or narrower. The exact
-value is that of the truth `hindsight tests`, computed by dynamic programming; the two computations share only the
-policy.
+For each question, continuations are sampled until the 95% interval of their mean reward is ± `PRECISION` or narrower.
+The exact value is that of the truth `hindsight tests`, computed by dynamic programming; the two computations share only
+the policy.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class EstimatorResult(Struct, frozen=True, kw_only=True):
 
 
 class LeftOut(Struct, frozen=True, kw_only=True):
-    """An estimator without scores, and the reason."""
+    """The name of an estimator without scores, and the reason why the scores are missing."""
 
     name: str
     reason: str

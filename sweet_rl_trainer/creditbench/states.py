@@ -13,9 +13,10 @@ from sweet_rl_trainer.data.trajectories import messages_of
 Kind = Literal["relevant", "redundant", "unanswerable", "answer", "wrong answer"]
 """The kind of a candidate.
 
-A question is `relevant` if the human's reply reveals an open decision. Any other question is `redundant` if it asks for
-a decision, which is known already, and `unanswerable` if it asks for no decision. An `answer` is the best one that the
-known decisions allow; a `wrong answer` is the same with another choice for one known decision. Answers get no reply.
+A question is `relevant` if the human's reply reveals an open decision. Any other question is `redundant` if it asks
+about a decision (which is then already known), and `unanswerable` if it asks about no decision. An `answer` is the best
+one that the known decisions allow; a `wrong answer` is the same with another choice for one known decision. Answers get
+no reply.
 """
 QUESTIONS = frozenset[Kind]({"relevant", "redundant", "unanswerable"})
 USELESS = frozenset[Kind]({"redundant", "unanswerable"})
@@ -33,7 +34,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
     reward: float | None = None
     """The share of the task's tests that an answer passes; None for questions."""
     slip: tuple[str, int] | None = None
-    """The decision that a wrong answer gets wrong, and the index of its choice in the family's list of choices."""
+    """The decision that a wrong answer gets wrong, and the wrong choice's index in the decision's list of choices."""
 
 
 class BenchState(Struct, frozen=True, kw_only=True):

@@ -115,7 +115,10 @@ class _Truth:
         )
 
     def _wrong_answer(self, known: tuple[int, ...], name: str, choice: int) -> float:
-        """Return the expected reward of an answer in a state, with the choice of index `choice` for decision `name`."""
+        """Return the expected reward of an answer that gives the decision `name` the choice with the index `choice`.
+
+        `known` is the state's index in a lattice. All other choices are those of the best answer in this state.
+        """
         belief = self._belief
         written = {
             each: choices[max(place - 1, 0)]

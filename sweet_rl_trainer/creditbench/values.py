@@ -104,7 +104,7 @@ def asker_values(
 
 
 def told(values: Lattice, weights: NDArray[np.float64], axis: int) -> Lattice:
-    """Return the expected values after revealing the decision of `axis`; -inf for states that already reveal it."""
+    """Return the expected values after revealing the decision of `axis`; -inf where it is already revealed."""
     found = np.full_like(values, -np.inf)
     place = [slice(None)] * values.ndim
     place[axis] = slice(1)

@@ -1,4 +1,4 @@
-"""A tokenizer and its chat template, applied in the same way as by a server that samples."""
+"""A tokenizer and its chat template, applied exactly as an inference server applies them when it samples replies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from colbench.errors import DataError, describe_exception
 from colbench.messages import Message
 
 FIXED = {"date_string": "26 Jul 2024"}
-"""The date for templates that state one (Llama 3.1 and later), fixed at their default so that ids never change."""
+"""The date for templates that state a date (Llama 3.1 and later): their default date, so that ids never change."""
 PROBE = "Qzxjkv"
 """The text of a test message, which can be found in a rendered prompt because it occurs in no template."""
 THOUGHT = "<think>"
@@ -135,9 +135,10 @@ class Chat:
     def reply_header(self) -> list[int]:
         """The ids that the template writes between the end of a human message and the reply to it.
 
-        The token that ends the message is excluded. Llama 3.1 has 4 ids: `<|start_header_id|>`, `assistant`,
-        `<|end_header_id|>` and an empty line. ChatML has 4, including the line break after `<|im_end|>`. Mistral's
-        template has no token that ends a human message, so all ids after the message's text are included (`[/INST]`).
+        The token that ends the message is excluded. For Llama 3.1, these are 4 ids: `<|start_header_id|>`, `assistant`,
+        `<|end_header_id|>` and an empty line. For ChatML, they are 4, including the line break after `<|im_end|>`.
+        Mistral's template has no token that ends a human message, so all ids after the message's text are included
+        (`[/INST]`).
         """
         text = self.render([Message(role="user", content=PROBE)], where="a question")
         after = text.rpartition(PROBE)[2]

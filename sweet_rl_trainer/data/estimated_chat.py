@@ -1,8 +1,8 @@
 """A substitute for a tokenizer that is not on this machine, for planning: token counts are estimates.
 
 A regular expression splits texts approximately as the tokenizers of Llama 3 and Qwen do: into words of at most ten
-letters, at most three digits, and runs of punctuation or space. Messages are framed as in the template of Llama 3. The
-ids have no meaning.
+letters, groups of at most three digits, and runs of punctuation or space. Messages are framed as in the template of
+Llama 3. The ids have no meaning.
 """
 
 from __future__ import annotations

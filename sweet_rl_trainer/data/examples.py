@@ -1,8 +1,8 @@
 """Conversion of pairs and trajectories to training examples: token ids with a weight for each.
 
 A trajectory, such as a side of a pair, becomes one `Example`. If later prompts contain earlier turns in changed form,
-it becomes one `Example` for each turn (see `tokens`), and its score S is the sum of their scores. Pairs and
-trajectories with an example longer than `max_length` are left out and counted; nothing is ever truncated.
+each of its turns becomes one `Example` (see `tokens`), and its score S is the sum of the scores of these examples.
+Pairs and trajectories with an example longer than `max_length` are left out and counted; nothing is ever truncated.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class NothingLeftError(DataError):
     def __init__(self, message: str, *, too_long: bool) -> None:
         super().__init__(message)
         self.too_long = too_long
-        """True if some were left out because of their length, which may be an estimate."""
+        """True if some examples were left out because of their length; the length may be an estimate."""
 
 
 Examples = Sequence[PairExample] | Sequence[Side]

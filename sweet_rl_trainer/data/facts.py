@@ -10,7 +10,7 @@ from colbench.task import Task
 def still_hidden(task: Task, replies: Iterable[str]) -> Iterator[int]:
     """Yield the number of hidden facts at the start, and after each reply of the human.
 
-    A fact is hidden as long as neither the request nor a reply contains its statement, in the rule-based human's words.
+    A fact stays hidden until the request or a reply contains its statement in the wording of the rule-based human.
     """
     hidden = {fact.statement for fact in task.hidden.facts if not fact.stated}
     yield len(hidden)

@@ -41,11 +41,14 @@ class Line(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     reward: float
     """The reward: higher is better, and 1 is a success."""
     task: str = ""
-    """Name of the task, by which dialogues are compared; by default, the first user message identifies the task."""
+    """Name of the task; dialogues with the same task are compared.
+
+    By default, the first user message identifies the task.
+    """
     privileged: str = ""
     """The information c that a critic may see and the agent may not."""
     domain: str = ""
-    """The domain whose wording states c; by default, a wording for any task."""
+    """The domain whose wording introduces c; by default, a general wording is used."""
 
 
 def read_own(path: Path) -> Iterator[Trajectory]:

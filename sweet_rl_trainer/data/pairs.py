@@ -2,8 +2,8 @@
 
 | rule | chosen | rejected |
 |---|---|---|
-| `best-vs-worse` | the first with reward 1 | every one with a smaller reward (the released rule) |
-| `all-ordered` | each | every one whose reward is smaller by the margin or more (paper: frontend, 0.1) |
+| `best-vs-worse` | the first dialogue with reward 1 | every dialogue with a smaller reward (the released rule) |
+| `all-ordered` | every dialogue | every dialogue with a reward smaller by at least the margin (paper: frontend, 0.1) |
 
 `match_turns` pairs only dialogues with the same number of turns, so that a critic cannot learn from length.
 `limit_negatives` are dialogues that reached the turn limit: without them, nothing teaches a critic that asking forever

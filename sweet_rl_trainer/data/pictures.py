@@ -2,9 +2,10 @@
 
     FOLDER/NAME.png          NAME is the SHA-256 of the file
     FOLDER/pages-SIZE.jsonl  an index of the pages with the name of each picture, so that a page is rendered once for
-                             all stages; SIZE: the least and most pixels of a picture, and the edge of an image token
+                             all stages; SIZE: the minimum and maximum number of pixels of a picture, and the edge
+                             of an image token in pixels
 
-A picture is stored in exactly the size that the model's image processor would give it, so it is resized once.
+A picture is stored in exactly the size that the model's image processor would give it, so it is resized only once.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Album:
 
     @property
     def most_tokens(self) -> int:
-        """The number of image tokens of the largest picture."""
+        """The maximum number of image tokens of a picture."""
         return self._most // self._edge**2
 
     def find(self, page: str) -> Picture | None:

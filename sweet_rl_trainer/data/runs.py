@@ -1,7 +1,7 @@
 """Run folders of the harness: their dialogues as trajectories.
 
 A run folder contains neither its tasks nor the agent's system prompt. Both are loaded again and checked against the
-hashes that the run recorded; if one cannot be found, the user must provide it.
+hashes that the run recorded. If the tasks or the prompt cannot be found, the user must provide them.
 """
 
 from __future__ import annotations
@@ -178,10 +178,10 @@ def training_tasks(domain: str) -> str:
 def system_prompt(record: RunRecord, domain: str, given: str | None, folder: Path) -> str:
     """Return the system prompt of a run's agent for a domain.
 
-    The prompt is `given`, unless `given` is None. Otherwise, it is the run's prompt file or the built-in prompt: the
-    one whose hash the run recorded. Raises DataError if neither has this hash. If the agent has no prompt, such as a
-    rule-based agent, the run recorded no hash. The built-in prompt is then returned, because `colbench eval` will give
-    it to the trained model.
+    If `given` is not None, it is the prompt. By default, the prompt is the run's prompt file or the built-in prompt,
+    depending on which of them has the hash that the run recorded. Raises DataError if neither has this hash. A run
+    whose agent has no prompt, such as a rule-based agent, recorded no hash. The built-in prompt is then returned,
+    because `colbench eval` will give it to the trained model.
     """
     if given is None:
         given = _found(record, domain, folder)

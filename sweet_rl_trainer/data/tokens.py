@@ -7,10 +7,10 @@ templates are used only as in sampling: no rendered dialogue is searched for the
 therefore strip thoughts, move the system message or state the date.
 
 The turns of a dialogue form one sequence if every prompt begins, token by token, with the previous prompt and its
-reply. This fails, for example, if private parts or thoughts are not sent back, a reply is trimmed, or text gets other
-tokens when it is tokenized again. Then each turn is its own sequence, so that no token is trained on a context that the
-agent did not see. The layout `joined` instead makes one, cheaper sequence if every prompt repeats the previous reply as
-the human saw it: it replaces this copy with the reply as it was sampled, including its private part.
+reply. This fails, for example, if private parts or thoughts are not sent back, a reply is trimmed, or
+retokenizing a text gives different tokens. Then each turn is its own sequence, so that no token is trained on a context
+that the agent did not see. The layout `joined` instead makes one, cheaper sequence if every prompt repeats the previous
+reply as the human saw it: it replaces this copy with the reply as it was sampled, including its private part.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _prompt(trajectory: Trajectory, number: int, chat: Chat) -> tuple[list[int],
 def _preface(
     trajectory: Trajectory, chat: Chat, preface: str, inside: bool
 ) -> tuple[list[int], list[int]]:
-    """Return the token ids of the preface's header (empty unless `inside`), and the token ids of the preface."""
+    """Return the ids that the preface follows (the prompt's header; empty unless `inside`), and the preface's ids."""
     where = f"{trajectory.id}, turn 1"
     header = chat.header(trajectory.context(0), where=where) if inside else []
     return header, chat.encode(preface + "\n\n")

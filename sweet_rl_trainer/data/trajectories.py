@@ -82,8 +82,8 @@ def from_official(
     """Yield the trajectories of official files, as `colbench_tasks.trajectories` reads them.
 
     `system` becomes the system message of each trajectory, because the files contain it only within prompt strings. A
-    dialogue without a reward is left out and counted in `dropped`. `ended_by` is `answer` if the last reply has the
-    answer marker, else `limit` after ten turns, else `unknown`.
+    dialogue without a reward is left out and counted in `dropped`. `ended_by` is `answer` if the public part of
+    the last reply contains the answer marker, else `limit` after ten turns, else `unknown`.
     """
     for each in recorded:
         if each.reward is None:

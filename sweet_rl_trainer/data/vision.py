@@ -2,11 +2,11 @@
 
     [note, picture of the hidden page] system prompt, request, reply [picture of its page], the human's message, reply …
 
-The hidden page is c, stated at the beginning of the first message, only as a picture. A reply that shows a page has the
-page's picture at its end, before the end token; a reply without a page, or with one that the browser cannot render, is
-text. The tokens of a turn are its words, its picture and its end. All of them have token weights, even the words, which
-precede the picture. Private parts of replies are left out, because the human does not see them, so a dialogue is always
-one sequence. Special tokens in messages are dropped.
+The hidden page is the privileged information c. It is stated only as a picture, at the beginning of the first message.
+A reply that shows a page has the page's picture at its end, before the end token; a reply without a page, or with one
+that the browser cannot render, is text. The tokens of a turn are its words, its picture and its end. All of them have
+token weights, even the words, which precede the picture. Private parts of replies are left out, because the human does
+not see them, so a dialogue is always one sequence. Special tokens in messages are dropped.
 """
 
 from __future__ import annotations
@@ -89,7 +89,10 @@ class VisionChat:
         return [{"role": "system" if system else "user", "content": content}]
 
     def _say(self, conversation: list[dict[str, Any]], role: str, content: list[Any]) -> None:
-        """Add a message, or extend the last one if it has the same role (the context c and the first request)."""
+        """Add a message, or extend the last one if it has the same role.
+
+        Without a system prompt, the message that states c and the first request have the same role.
+        """
         if conversation[-1]["role"] == role:
             content = [*conversation.pop()["content"], *content]
         conversation.append({"role": role, "content": content})
@@ -106,7 +109,7 @@ class VisionChat:
         return [self._text(said), IMAGE]
 
     def _text(self, text: str) -> dict[str, str]:
-        while (without := self._special.sub("", text)) != text:  # the rest may form another one
+        while (without := self._special.sub("", text)) != text:  # removal may form a new token
             text = without
         return {"type": "text", "text": text.strip()}
 

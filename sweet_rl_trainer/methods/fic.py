@@ -1,4 +1,4 @@
-"""Privileged self-teaching: the model learns to give, after a dialogue, the answers it gives to a complete request.
+"""Privileged self-teaching: the model learns to answer a dialogue as it answers a complete request.
 
     fic-answers   answers a ~ π_ref(. | x): x is one message, the request with the hidden decisions stated in it
     fic-data      the answers, each after the dialogue o_T about the same task; weights 1 / (tokens of the answer)
@@ -6,13 +6,13 @@
     export
 
 L is, up to a constant and the normalization by length, KL(π_ref(. | x) ‖ π(. | o_T)), estimated from samples of the
-teacher. Only turns at which a dialogue answered are trained: asking is not trained. No reward is used, and teacher and
+teacher. Only the turn with a dialogue's answer is trained, not its questions. No reward is used, and teacher and
 student are one model with two views of the task.
 
 Source: view-asymmetric self-distillation of Found in Conversation (FiC, arXiv 2605.24432), where the teacher sees the
-task in one turn and the student in several. There, a dialogue has revealed everything by its end. Here, it may not
-have, and then a teacher that knows everything teaches guessing. With `knows = "dialogue"`, the teacher knows only what
-the dialogue revealed.
+task in one turn and the student in several. There, a dialogue has revealed everything by its end. Here, a dialogue may
+end with unrevealed decisions, and a teacher that knows these decisions teaches the student to guess. With
+`knows = "dialogue"`, the teacher knows only what the dialogue revealed.
 """
 
 from __future__ import annotations

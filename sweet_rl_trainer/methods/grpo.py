@@ -93,7 +93,7 @@ def train(job: Job, recipe: Recipe) -> dict[str, Any]:
     return finish(job.folder)
 
 
-def estimate(known: Known, settings: GrpoSettings) -> Amount:  # noqa: ARG001 - as all estimates
+def estimate(known: Known, settings: GrpoSettings) -> Amount:  # noqa: ARG001 - the signature of all estimates
     """Return the number of steps in a training run (`Stage.estimate`)."""
     return Amount(
         steps=settings.steps,

@@ -39,7 +39,10 @@ class RftSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     answered: bool = False
     """Leave out dialogues without an answer, regardless of their reward. Ours."""
     privileged: tuple[Template, ...] = ("preamble",)
-    """Templates that state c before the dialogues of `[[collect_privileged]]`; the dialogues use them in turn."""
+    """Templates that state the privileged information before the dialogues of `[[collect_privileged]]`.
+
+    The dialogues use the templates in turn.
+    """
     max_length: Count = 16_384
     """Maximum number of tokens; a longer dialogue is left out. Paper."""
 

@@ -93,7 +93,7 @@ class Sweet(Method):
     }
 
     def paper(self, table: str, domain: str, train: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the paper's epochs and, for a critic, pairs; for a regression head also likelihood weight 0."""
+        """Return the paper's epochs; for a critic, also the pairs and, with a regression head, likelihood weight 0."""
         if table == "critic":
             settings: dict[str, Any] = {"epochs": paper_epochs(domain)}
             if train.get("score") == "value":
@@ -220,7 +220,7 @@ class SweetStages:
             "server",
             "server_args",
             "concurrency",
-        ):  # the URL of a server does not matter
+        ):  # not part of the key, such as a server's URL
             del settings[name]
         if not self._sample.all_answers:  # keep the key of recipes without it
             del settings["all_answers"]
@@ -244,7 +244,7 @@ class SweetStages:
         if self._rank.scores != "facts":
             del settings["told_later"]
         if any(term.header for term in TERMS[self._rank.scores]):
-            settings["header"] = True  # rankings made before the header counted have another key
+            settings["header"] = True  # rankings that did not yet score the header have another key
         precision = self._critic.train.precision
         settings["precision"] = precision
         settings["loading"] = plain(loading(precision, self._iteration.recipe.lora))

@@ -1,6 +1,6 @@
 """Checkpoints and their tokenizers, found by name: a folder, or an ID on the Hugging Face Hub.
 
-OWNER/NAME             the newest version; the one in the cache if the Hub cannot be reached
+OWNER/NAME             the newest version, or the cached version if the Hub cannot be reached
 OWNER/NAME@REVISION    a branch, tag or commit
 FOLDER                 written by `save_pretrained`
 """

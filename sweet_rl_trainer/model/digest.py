@@ -1,7 +1,7 @@
 """Digests of files and of checkpoints. The digest of a checkpoint identifies a model.
 
 A process hashes a checkpoint only once: it caches the digest under the names, inodes, sizes and times of the files.
-If a file was changed very recently, the digest is not cached, because another change might leave all of these the same.
+If a file was changed very recently, the digest is not cached, because another change might not alter these values.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Replies from a transformers model in this process, in batches, each with its own seed.
+"""Replies sampled in batches from a transformers model in this process; each reply has its own seed.
 
 Tokens are drawn by the Gumbel-max trick: the logits are divided by the temperature, noise from the reply's own random
 generator is added, and the token with the largest sum is taken. This token is a sample from the softmax. So a reply

@@ -71,7 +71,7 @@ class Prefixes:
 def _chunks(
     prompts: Sequence[tuple[int, ...]], lengths: Sequence[int]
 ) -> Iterator[list[tuple[int, ...]]]:
-    """Yield batches of prompts with at most `TOGETHER` tokens, or with one longer prompt; `lengths` must ascend."""
+    """Yield batches of at most `TOGETHER` tokens; a longer prompt is a batch of its own. `lengths` must ascend."""
     chunk: list[tuple[int, ...]] = []
     for ids, length in zip(prompts, lengths, strict=True):
         if chunk and (len(chunk) + 1) * length > TOGETHER:

@@ -23,7 +23,10 @@ from torch.autograd.function import once_differentiable
 from colbench.errors import UserError
 
 CHUNK_BYTES = 2**28
-"""Maximum bytes of a chunk's logits in float32; its number of positions is the largest power of two within this."""
+"""Maximum size in bytes of the float32 logits of a chunk.
+
+The number of positions in a chunk is the largest power of two that fits.
+"""
 
 
 def token_logprobs(

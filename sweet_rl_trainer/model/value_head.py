@@ -7,9 +7,9 @@ With token weights `turn-mean`, the score of a turn is the head applied to the m
 is no reference model and no NLL. The head has no bias and is initialized to 0, so the first scores are 0, the first
 loss is ln 2, and the first step changes only the head. Source: arXiv 2503.15478, Table 3 ("regression head").
 
-A value model is transformers' token classifier with one label, and is saved as one: the backbone and `score.weight` in
-one ordinary checkpoint, which `AutoModelForTokenClassification` loads too. With LoRA the head is saved with the
-adapters, as one of the `modules_to_save`.
+A value model is a token classifier of transformers with one label. It is saved as an ordinary checkpoint with the
+backbone and `score.weight`, which `AutoModelForTokenClassification` can also load. With LoRA, the head is saved with
+the adapters, as one of the `modules_to_save`.
 
 The paper's frontend critic is such a head on the vision model Qwen2-VL-7B. transformers has no token classifier for
 this kind of model, so `value_class` creates one, which is saved in the same way. `vision` prepares its inputs.
@@ -56,8 +56,8 @@ def load_value_model(folder: Path, **options: Any) -> Any:
     """Return the value model of a checkpoint; `options` are passed to `from_pretrained`.
 
     The head is always float32. If the checkpoint belongs to a causal language model, the head starts at 0. Raises
-    UserError if transformers has no token classifier for this kind of model, the checkpoint's classifier has several
-    labels, or weights are missing.
+    UserError if transformers has no token classifier for this kind of model, if the checkpoint's classifier has several
+    labels or a bias, or if weights are missing.
     """
     from transformers import AutoConfig
 
@@ -86,7 +86,7 @@ def load_value_model(folder: Path, **options: Any) -> Any:
     if "score.weight" in missing:
         nn.init.zeros_(model.score.weight)
     if own:
-        model._weight_conversions = []  # checkpoints keep the model's parameter names, from which training resumes
+        model._weight_conversions = []  # save under the model's parameter names, which resuming needs
     return model
 
 
@@ -134,5 +134,5 @@ def _quiet() -> Iterator[None]:
 
 
 def has_value_head(model: nn.Module) -> bool:
-    """Return True if this is a value model, with any wrapper."""
+    """Return True if this is a value model, even inside a wrapper."""
     return any(isinstance(module, ValueHead) for module in model.modules())

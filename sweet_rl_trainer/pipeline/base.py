@@ -25,9 +25,9 @@ MODEL = "model"
 RUN = "run"
 """Name of the subfolder of a stage's folder that contains a run of dialogues or a training run."""
 REFERENCES = "references"
-"""Name of the subfolder of all outputs that contains the cached values of reference models."""
+"""Name of the folder, next to the stages' folders, that contains the cached values of reference models."""
 PICTURES = "pictures"
-"""Name of the subfolder of all outputs that contains the pictures of pages."""
+"""Name of the folder, next to the stages' folders, that contains the pictures of pages."""
 SMALL = ("*.json", "*.txt", "*.jinja", "*.model")
 """Files of a checkpoint other than its weights."""
 STUDY_BASE = re.compile(r"training/study-(?P<world>[\w-]+)/base")
@@ -43,7 +43,7 @@ def base(recipe: Recipe, *, offline: bool = False) -> Stage | Source:
 
 
 def checkpoint(name: str, *, offline: bool = False, flag: str = "--model") -> Source:
-    """Return the source for a model by its name, a folder or a Hub ID.
+    """Return the source of a model, whose name is a folder or a Hub ID.
 
     With `offline`, nothing is downloaded: a model that is not on this machine becomes a source without a path. If its
     name is not a Hub ID, `Source.missing` tells the user to choose another model with `flag`. Without `offline`, raises

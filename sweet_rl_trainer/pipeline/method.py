@@ -45,7 +45,7 @@ class Method(ABC):
     needs no default. If `train` has another type, `[train]` provides only its `report_to`.
     """
     paper_tables: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """The paper's settings, by domain, that are not the defaults; a recipe that follows the paper must set them."""
+    """The paper's settings that differ from the defaults, by domain; a recipe that follows the paper must set them."""
     goals: ClassVar[Mapping[str, str]]
     """Stages at which a run can end (`--until`), each with a description. The last one trains the policy."""
 
@@ -149,7 +149,7 @@ def _refuse_shared(found: Sequence[Method]) -> None:
 
 
 def find_method(name: str) -> Method:
-    """Return a method by its name. Raises UserError if none of that name is installed."""
+    """Return a method by its name. Raises UserError if no method with this name is installed."""
     known = {method.name: method for method in methods()}
     if name not in known:
         raise UserError(

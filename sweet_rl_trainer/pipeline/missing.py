@@ -42,7 +42,7 @@ def collecting(recipe: Recipe) -> RunConfig:
 
 
 def evaluating(recipe: Recipe, model: str) -> RunConfig:
-    """Return the run that evaluates a checkpoint: the recipe's own or, by default, a run on the domain's tasks."""
+    """Return the run that evaluates a checkpoint: the recipe's own run or, by default, a run on the domain's tasks."""
     own = next((each for each in recipe.evaluate if MODEL_PLACEHOLDER in each.agent), None)
     if own:
         return replace(own, agent=own.agent.replace(MODEL_PLACEHOLDER, model))

@@ -23,8 +23,8 @@ def plan(recipe: Recipe, goal: str | None = None, *, offline: bool = False) -> l
     """Return the stages that lead to a goal, by default to the policy of the recipe's method.
 
     A goal of another method replaces the recipe's method. With `offline`, nothing is downloaded. A Hub model or
-    dialogues that are not on this machine become sources without a path; the plan can then be counted, but not run.
-    Raises UserError if files or models do not exist, or if there is nothing to learn from.
+    dialogues that are not on this machine become sources without a path; the work can then be counted, but the plan
+    cannot be run. Raises UserError if files or models do not exist, or if there is nothing to learn from.
     """
     method = method_of(goal) if goal else find_method(recipe.method)
     model = base(recipe, offline=offline)

@@ -46,7 +46,7 @@ class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     chats: tuple[str, ...] = ()
     """Files of your own dialogues: JSONL with `messages` and `reward` (docs/own-dialogues.md)."""
     negatives: tuple[str, ...] = ()
-    """Run folders of which only dialogues that reached the turn limit are used, as rejected ones."""
+    """Run folders; only their dialogues that reached the turn limit are used, as rejected ones."""
     tasks: str = ""
     """The source of the runs' tasks, to replace a recorded source that no longer exists."""
     system: str | None = None
@@ -108,7 +108,7 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     evaluate: tuple[RunConfig, ...] = ()
     """Runs of `colbench eval` with the exported policy, `{model}`, after each iteration."""
     negatives: tuple[RunConfig, ...] = ()
-    """Runs of which only dialogues that reach the turn limit are used, as rejected ones, like `data.negatives`."""
+    """Runs; as in `data.negatives`, only their dialogues that reach the turn limit are used, as rejected ones."""
     collect_privileged: tuple[RunConfig, ...] = ()
     """Runs of agents that know the privileged information c. RFT imitates their dialogues, with c stated first."""
     lora: LoraSettings | None = None
@@ -118,5 +118,5 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The methods' own tables, by name. In a TOML file they are at the top level."""
 
     def table(self, kind: type[T]) -> T:
-        """Return the table of a type."""
+        """Return the method's table that has the type `kind`."""
         return next(table for table in self.tables.values() if isinstance(table, kind))

@@ -196,7 +196,7 @@ class Stage:
 def refuse_foreign_folder(root: Path, *, mark: str | None = None) -> None:
     """Refuse an output folder whose files belong to neither a study nor a pipeline.
 
-    Raises UserError, which names `--out`, if the folder contains files, but no stage's folder and not the file `mark`.
+    Raises UserError, which names `--out`, if the folder has files, but neither a stage's folder nor the file `mark`.
     Hidden files do not count.
     """
     stages = any(FOLDER.fullmatch(lock.parent.name) for lock in root.glob(f"*/{LOCK}"))

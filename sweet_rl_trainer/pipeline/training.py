@@ -98,7 +98,7 @@ def launch_processes(job: Job, task: Struct, entry: str, launch: LaunchSettings)
 
 
 def launcher(launch: LaunchSettings) -> list[str]:
-    """Return the module that starts several processes, with its arguments; empty for one process.
+    """Return the module that starts the processes, with its arguments; empty without `config`, for one process.
 
     Raises UserError for a configuration that does not exist.
     """

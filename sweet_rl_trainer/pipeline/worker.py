@@ -2,7 +2,7 @@
 
     python -m sweet_rl_trainer.pipeline.worker MODULE:FUNCTION FOLDER      calls the function with the folder
 
-It exits when the process that started it exits (`subprocesses`).
+The worker exits when the process that started it exits (`subprocesses`).
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The paper's comparison on a small scale: a base model from random weights, all methods, one report."""
+"""The paper's comparison on a small scale: a base model from random or pretrained weights, all methods, one report."""

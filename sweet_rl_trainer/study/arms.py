@@ -35,7 +35,7 @@ class Arm(Struct, frozen=True, kw_only=True):
 def _consequences(scores: str, **changes: Any) -> dict[str, Any]:
     """Return the settings of an arm that credits replies by their consequences; `changes` override these settings.
 
-    The arm trains by DPO, and imitates successful answers.
+    Unless overridden, the arm trains by DPO, and imitates successful answers.
     """
     return {
         "sample.all_answers": True,

@@ -33,7 +33,7 @@ SEEDS = ("data.seed", "train.seed", "sample.seed", "rank.seed", "grpo.train.seed
 APART = 1000
 """The difference between the seeds of consecutive iterations."""
 AT_ONCE = 256
-"""Number of a policy's dialogues at the same time; a reply takes less time in a larger batch."""
+"""Number of a policy's dialogues that run at the same time; in a larger batch, each reply takes less time."""
 
 
 class Graph:
@@ -48,7 +48,7 @@ class Graph:
 
     @cached_property
     def base(self) -> Stage:
-        """The base model."""
+        """The stage that exports the base model."""
         recipe = convert(self._tables(self.world.base), "[base]")
         made = _imitating(recipe, base(recipe))
         return _imitating(self._own, made) if self.world.own else made

@@ -81,7 +81,7 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 
 def summary(by_seed: BySeed, measure: Measure) -> Summary | None:
-    """Return a measure's mean over tasks, with its interval, and the mean for each seed; None without any value."""
+    """Return a measure's mean over tasks, with its interval, and its mean for each seed; None if no dialogue counts."""
     return _summary({seed: _by_task(each, measure) for seed, each in by_seed.items()})
 
 

@@ -40,7 +40,10 @@ QUICK = "quick"
 RIVAL = "rft"
 """The arm with which all others are compared."""
 ZERO_SHOT, WRITES = (0.15, 0.40), 0.80
-"""Success of a suitable base if it asks (a range), and of a base that can write code if the oracle asks (a minimum)."""
+"""Range of zero-shot success in which a base is suitable; minimum success of a base that can write code.
+
+The second is measured with the oracle as asker.
+"""
 
 
 def write(results: Results, folder: Path) -> Path:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 SCHEMA = "colbench.study/4"
 BASE, ORACLE = "zero-shot", "oracle"
-"""Names of the base, which is also an arm, and of the oracle as speakers in exchanges."""
+"""Names of the base and of the oracle as speakers in exchanges; the base is also an arm."""
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -53,8 +53,8 @@ class Budget(Struct, frozen=True, kw_only=True):
     steps: int
     """Number of optimizer steps of the policy."""
     supervised: float | None
-    """Number of reply tokens in the loss of a step of the policy, on average; None without training, or if the log is
-    empty."""
+    """Mean number of reply tokens in the loss of one optimizer step of the policy; None without training, or if the log
+    is empty."""
     evaluations: int
     """Number of dialogues on validation tasks that were used to choose the rate, over all seeds."""
     seconds: float

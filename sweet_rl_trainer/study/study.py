@@ -87,7 +87,7 @@ class Study:
             )
 
     def _pairs(self, arms: list[Arm]) -> Iterator[tuple[str, str]]:
-        """Yield (asker, writer) for each exchanged arm: either role with the oracle, and the asker for the base."""
+        """Yield (asker, writer) for each exchanged arm: with the oracle in either role, and with the base as writer."""
         for name in (arm.name for arm in arms if arm.name in self._graph.world.exchanged):
             yield name, ORACLE
             yield ORACLE, name

@@ -2,7 +2,8 @@
 
 `[base]` is the recipe of the base model, and `[own]` is a recipe by which the base then learns from its own dialogues.
 `[recipe]` is the recipe that all arms share and modify (`arms`); each seed of the study sets that recipe's seeds.
-`like` names another world, which provides the values that a file omits, except a tiny model if the file names a model.
+`like` names another world, which provides the values that a file omits. If the file names a pretrained model, it does
+not inherit the other world's tiny model.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     arms: tuple[str, ...]
     """Names of the arms (`arms.ARMS`), those with the most seeds first."""
     fewer: dict[str, Count] = {}
-    """Maximum number of seeds, by arm, of arms with fewer seeds than the study."""
+    """Maximum numbers of seeds, keyed by arm, for the arms that have fewer seeds than the study."""
     exchanged: tuple[str, ...] = ()
     """Arms that also ask with the oracle or the base as writer, and that also write with the oracle as asker
     (`report.separated`)."""

@@ -67,7 +67,7 @@ def arguments(settings: TrainSettings, folder: Path, count: int, best: str | Non
         raise UserError(
             f"these settings do not work on this machine: {' '.join(str(cause).split())}"
         ) from cause
-    found.mixed_precision = "no"  # `Trainer` does this the same way for any number of processes
+    found.mixed_precision = "no"  # `Trainer` sets the precision itself, for any number of processes
     return found
 
 

@@ -1,7 +1,7 @@
 """The division of examples into optimizer steps and rows, which depends only on the seed and the step.
 
-So a resumed run continues exactly where its checkpoint ended, and every process can compute the work of all processes,
-which gives each the same number of rows of about the same length.
+So a resumed run continues exactly where its checkpoint ended. Every process can also compute the rows of all processes,
+so that each gets the same number of rows, of about the same length.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class PairLosses(Struct, frozen=True, kw_only=True):
     losses: Tensor
     """The loss L, with gradients."""
     preference: Tensor
-    """−log σ(β(S⁺ − S⁻)); ln 2 where the model is the reference."""
+    """−log σ(β(S⁺ − S⁻)); ln 2 while the model equals the reference."""
     likelihood: Tensor | None
     """NLL⁺, before the factor λ; None for value models."""
     chosen: Tensor

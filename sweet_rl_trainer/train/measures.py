@@ -1,7 +1,7 @@
 """Measures of replies in addition to the loss: their lengths, the KL to the reference, and entropy by turn.
 
-They cover the tokens with a nonzero weight, which the agent wrote. A row may have other tokens, whose likelihood alone
-counts (`likelihood_over = "everything"`).
+They cover the tokens with a nonzero weight, which the agent wrote. With `likelihood_over = "everything"`, a row also
+lists other tokens, which contribute only to the NLL.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def length_metrics(row: Row) -> dict[str, Tensor]:
 def pair_metrics(
     row: Row, chosen: Tensor, rejected: Tensor, *, referred: bool
 ) -> dict[str, Tensor]:
-    """Return the reply tokens of each pair's chosen and rejected side, [P] each, and with `referred` also `kl`, [P].
+    """Return the number of reply tokens of each pair's sides, and with `referred` also `kl`; each value is [P].
 
     `kl` is the weighted mean of log π_ref − log π_θ over the tokens of a pair: −(S⁺ + S⁻) / (W⁺ + W⁻), where W is the
     sum of a side's token weights. If the reference wrote the replies, `kl` estimates KL(π_ref‖π_θ) per token. `chosen`

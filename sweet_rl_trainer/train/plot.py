@@ -19,7 +19,7 @@ NAME = "training"
 """Name of the files, `training.svg` and `training.png`."""
 COLUMNS = 3
 MANY = 30
-"""Number of points above which a line shows a running mean, with the values faintly behind it."""
+"""Minimum number of points for which a line shows a running mean, with the values faintly behind it."""
 FLAT = 0.05
 """The minimum range of an axis, as a share of the largest absolute value on it."""
 WINDOW = 20
@@ -79,7 +79,7 @@ STYLES = {
 }
 """Styles by label, so that one legend covers all panels."""
 FURTHER = ((figures.BROWN, (0, (6, 1, 1, 1))), (figures.MUTED, (0, (2, 1))))
-"""Color and dashes of lines with other labels, such as two turns."""
+"""Color and dashes of lines with other labels, such as `turn 1`."""
 
 
 def draw(history: History, folder: Path, title: str) -> None:
@@ -146,7 +146,7 @@ def _fill(axes: Axes, panel: Panel, history: History) -> None:
 
 
 def _widen(axes: Axes) -> None:
-    """Widen an axis whose range is less than `FLAT`, so that negligible differences do not look large."""
+    """Widen an axis to at least the range that `FLAT` defines, so that negligible differences do not look large."""
     low, high = axes.get_ylim()
     if (lacking := FLAT * max(abs(low), abs(high)) - (high - low)) > 0:
         axes.set_ylim(low - lacking / 2, high + lacking / 2)

@@ -1,6 +1,6 @@
 """The reference model's log-probabilities, computed once and kept on disk.
 
-Training needs one number per sequence from π_ref, Σ w log π_ref; ranking may need a value for every token. Both are
+Training needs one number per trajectory from π_ref, Σ w log π_ref; ranking may need a value for every token. Both are
 stored under a key of everything they depend on: the model's files (`model_digest`), the precision, the token ids and
 the weights. The key contains no text, tokenizer or file name, so any run with the same inputs finds the values.
 
@@ -119,7 +119,7 @@ class ReferenceCache:
         share: bool = False,
         name: str = "",
     ) -> None:
-        """Compute and store the missing values of the groups' sequences; `name` is shown on the console.
+        """Compute and store the missing values of the groups' trajectories; `name` is shown on the console.
 
         `logprobs` runs the reference model over a row, as `loss.row_logprobs` does. A row has at most `budget` tokens;
         a longer group, or one with pictures, gets its own row. `share` is as in `packing.lay_out`. Waits while another
@@ -142,7 +142,7 @@ class ReferenceCache:
                         advance()
 
     def _missing(self, groups: Sequence[Group], kind: Kind) -> list[list[Parts]]:
-        """Return, by group, the sequences whose values are missing, each sequence only once; leave out empty groups."""
+        """Return, by group, the trajectories whose values are missing, each only once; leave out empty groups."""
         seen = set(self._values)
         missing = []
         for group in groups:

@@ -54,7 +54,8 @@ class Trainer(BaseTrainer):
     A value model is trained on pairs; a causal language model on pairs with `reference`, and on successes without.
     `held_out` examples are evaluated before each checkpoint. The best checkpoint becomes the final model: for pairs,
     the one with the highest accuracy, then the lowest loss; for successes, the one with the lowest NLL. `patience`
-    considers only accuracy and NLL.
+    considers only the accuracy or the NLL, not the loss that breaks ties.
+
     The tokenizer is saved with each checkpoint. `pixels` provides the features of the examples' pictures. Raises
     UserError if the model or the settings would give wrong values.
     """
@@ -95,7 +96,7 @@ class Trainer(BaseTrainer):
             args=args,
             data_collator=_only,
             train_dataset=self.plan,
-            eval_dataset=self.plan if held_out else None,  # only checks whether there is one
+            eval_dataset=self.plan if held_out else None,  # transformers only tests for None
             processing_class=tokenizer,
             callbacks=[*callbacks, *stop],
         )
@@ -164,7 +165,7 @@ class Trainer(BaseTrainer):
         return DataLoader(self.plan, batch_size=1, collate_fn=_only)
 
     def _run_epoch(self, *given: Any, **named: Any) -> None:
-        """Train, unless the run stopped for lack of `patience` and was killed before its model was saved."""
+        """Train, unless the resumed run had already stopped early (`patience`) when it was killed."""
         stops = (e for e in self.callback_handler.callbacks if isinstance(e, EarlyStoppingCallback))
         if any(e.early_stopping_patience_counter >= e.early_stopping_patience for e in stops):
             self.control.should_training_stop = True
@@ -174,7 +175,7 @@ class Trainer(BaseTrainer):
     def training_step(self, model: nn.Module, inputs: dict[str, Any], *_: Any, **__: Any) -> Tensor:
         """Compute the gradients of the mean loss over the step's examples.
 
-        Processes sum their gradients after the last row; with FSDP after each row, as only then they remain sharded.
+        Processes sum their gradients after the last row; with FSDP, after each row, so that the gradients stay sharded.
         Raises UserError, which names the examples, if their loss is not finite.
         """
         model.train()

@@ -50,7 +50,7 @@ SETS = {
 
 
 def load(name: str) -> list[Task]:
-    """Return the tasks of a bundled set, one of each family in turn. They are the same on every machine, byte by byte.
+    """Return the tasks of a bundled set, one of each family in turn. They are the same on every machine, byte for byte.
 
     Raises UserError if there is no set of that name, if a family is not installed in the pinned version, or if this
     installation generates a set that differs from the frozen one.

@@ -1,4 +1,4 @@
-"""The designs of generated tasks: for each decision, the chosen and the usual option, and questions on it."""
+"""The designs of generated tasks: each decision's chosen option, usual option, and questions."""
 
 from __future__ import annotations
 

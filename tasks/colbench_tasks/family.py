@@ -19,7 +19,7 @@ from msgspec import Struct
 
 Value = int | float | str
 Theme = Mapping[str, str]
-"""Nouns and names of parameters, by placeholder, and under `function`, the name of the requested function."""
+"""The text for each placeholder: nouns, parameter names and, for `function`, the name of the requested function."""
 LINE_OF_ITS_OWN = re.compile(r"^( *)\$(\w+)\n", re.MULTILINE)
 
 
@@ -83,7 +83,7 @@ class Family(Struct, frozen=True, kw_only=True):
     code: str
     """The reference function, starting with `def $function(`."""
     draw: Callable[[Random, Mapping[str, Any]], tuple[Any, ...]]
-    """A function that draws a call's arguments. It gets each decision's value: None if its option has no values."""
+    """A function that draws a call's arguments. It gets the value chosen for each decision; None without a value."""
 
     def signature(self, theme: Theme) -> str:
         """Return the first line of the function, without the colon."""
@@ -141,7 +141,7 @@ def statement(says: str, theme: Theme, choice: Choice) -> str:
 
 
 def statements(decision: Decision, theme: Theme) -> Iterator[tuple[Choice, str]]:
-    """Yield every sentence that can state a decision, with the choice that it means."""
+    """Yield each choice of a decision with every sentence that states this choice."""
     for choice in decision.choices():
         for says in choice.option.says:
             yield choice, statement(says, theme, choice)

@@ -52,7 +52,7 @@ Drawn = TypeVar("Drawn")
 
 
 class GeneratorError(Exception):
-    """The error if a family cannot make a valid task, or has fewer tasks than requested."""
+    """An error for a family that cannot make a valid task, or has fewer tasks than requested."""
 
 
 class Draft(Struct, frozen=True, kw_only=True):
@@ -81,9 +81,9 @@ def stream(
     """Yield the first `number` tasks of a family for a seed; no two have the same request or design.
 
     `difficulty` is the number of decisions to hide in each task (see `hide`). By default, it is random for each task,
-    from 3 to all. A design is skipped if ten calls cannot verify it (`prove`). Raises GeneratorError at once if the
-    family has too few designs, or later, with the last reason, if most attempts, or the last `FRUITLESS` attempts,
-    yield no new task.
+    from 3 to all. A design is skipped if `prove` does not find ten calls that verify it. Raises GeneratorError before
+    the first task if the family has too few designs. Raises GeneratorError later, with the reason of the last failure,
+    if most attempts, or the last `FRUITLESS` attempts, yield no new task.
     """
     designs_there = prod(len(d.choices()) for d in family.decisions) * share(split_of(seed))
     if number > designs_there:
@@ -156,7 +156,10 @@ def _says(random: Random, theme: Theme, choice: Choice, hidden: bool) -> str:
 
 
 def _on_side(split: Split, draw: Callable[[], Drawn], written: Callable[[Drawn], str]) -> Drawn:
-    """Draw until the draw's text, given by `written`, is in this split. Raises GeneratorError after `DRAWS` draws."""
+    """Call `draw` until the text that `written` returns for its result is in this split.
+
+    Raises GeneratorError after `DRAWS` draws.
+    """
     for _ in range(DRAWS):
         drawn = draw()
         if side(written(drawn)) == split:

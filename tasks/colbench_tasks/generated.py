@@ -74,10 +74,10 @@ def load(argument: str) -> list[Task]:
 
 
 def make(domain: str, seed: str, query: Query, source: str) -> list[Task]:
-    """Return the tasks, one of each family in turn; a progress bar shows the name of the source.
+    """Return the tasks that a query describes, one of each family in turn; a progress bar shows `source`.
 
-    Raises ValueError if a family does not exist or cannot have the difficulty, and GeneratorError if a family has
-    fewer tasks than requested.
+    Raises ValueError if a family does not exist or has too few decisions for the difficulty, UserError if a family
+    cannot be loaded, and GeneratorError if a family has fewer tasks than requested.
     """
     makers = _pages(seed, query) if domain == Kind.domain else _functions(seed, query)
     each = -(-query.number // len(makers))

@@ -46,7 +46,7 @@ class HubFile(Struct, frozen=True):
 
 
 class UnreachableError(Exception):
-    """The error if a file is not cached and cannot be downloaded from the Hub. Its text is a short reason."""
+    """An error for a file that is not cached and cannot be downloaded from the Hub. Its text is a short reason."""
 
 
 def fetch(repository: str, commit: str, file: str) -> Path:

@@ -6,7 +6,7 @@
     - A sentence that decides it.       an option: the words of the human
     / The same in other words.          any number
     = 15 5 10 20                        the values of $value, the usual one first
-    > line of code                      any number; by default the code is the value, or nothing without values
+    > line of code                      any number; by default, the code is the value, or empty if there are no values
 
 Decisions are separated by empty lines. The usual option comes first.
 

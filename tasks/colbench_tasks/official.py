@@ -90,9 +90,11 @@ def task_of(fields: dict[str, Any], schema: type[BackendRow] | type[FrontendRow]
 
 
 def find(file: str) -> Path:
-    """Return the path of an official file: in COLBENCH_OFFICIAL_DIR, else in the Hub's cache, downloaded if missing.
+    """Return the path of an official file.
 
-    Raises UserError, which says how to get the file, if the file is not available.
+    If COLBENCH_OFFICIAL_DIR is set, the file must be in that folder. Otherwise, it is in the Hub's cache, and is
+    downloaded first if it is missing there. Raises UserError, which says how to get the file, if the file is not
+    available.
     """
     path = local(file)
     if path is None and local_folder():

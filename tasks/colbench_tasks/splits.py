@@ -1,6 +1,7 @@
 """The training split and the test split: each design and each request belongs to one of them.
 
-The hash of its text decides which one. So the test set of any seed shares no design or request with the training set.
+The hash of a design's or request's text determines the split. The test set of any seed therefore shares no design or
+request with the training set.
 """
 
 from __future__ import annotations

@@ -342,3 +342,18 @@ SENSIBLE = {
     "What should the function return?": 0.9,
 }
 """Questions with the share of the rows on which something is known about them."""
+
+
+@pytest.mark.parametrize(
+    ("returned", "sentence"),
+    [
+        (
+            "sorted(x, key=lambda t: t[7])",
+            "It returns x sorted by number 8 value, lowest first.",
+        ),
+        ("x[-2]", "It returns the value of the x number 2 from the end."),
+    ],
+)
+def test_any_index_has_an_ordinal(returned: str, sentence: str) -> None:
+    facts = code_facts(f"def f(x):\n    return {returned}")
+    assert sentence in [fact.sentence for fact in facts]

@@ -1,4 +1,4 @@
-"""The protocol rules for an agent over standard input and output; the first dialogue also detects unasked lines."""
+"""The protocol rules for an agent over standard input and output; the first dialogue also detects unsolicited lines."""
 
 from __future__ import annotations
 
@@ -114,7 +114,10 @@ class StdioRules:
                 await wire.silent("after its standard input was closed", or_end=True)
 
     async def _anew(self) -> None:
-        """Check that a second process sends the same `ready`, ignores unknown fields, and exits mid-dialogue."""
+        """Check that a second process sends the same `ready` and ignores unknown fields.
+
+        Check also that the process exits when its standard input is closed in the middle of a dialogue.
+        """
         about = self._findings.about
         async with self._running() as wire:
             again = None
@@ -176,7 +179,7 @@ class StdioRules:
                     ) from cause
 
     async def _begun(self, wire: Wire) -> Ready:
-        """Read and return a new process's `ready`; then skip unasked messages if the program is known to send them."""
+        """Return a new process's `ready`; then skip unsolicited messages if the program is known to send them."""
         ready = await wire.ready(self._startup)
         if self._findings.broken(UNASKED):
             with suppress(AgentError):

@@ -26,7 +26,7 @@ NAMES = (
     | {"dark brown": "#4e342e"}
 )
 STEP = 0.1
-"""Share of the way to white or black that "a little lighter" or "darker" moves a color outside these palettes."""
+"""Share of the distance to white or black by which "a little lighter" or "darker" moves a color not in `SCALES`."""
 SYNONYMS = {"gray": "grey", "violet": "purple", "navy": "dark blue", "cyan": "teal"}
 
 

@@ -35,12 +35,12 @@ WORDS_FOR_SIZES = {
     "huge": 48,
 }
 CUT = 59
-"""Length from which a quotation that starts inside a text is assumed to be cut at its end."""
+"""Minimum length, in characters, at which a quotation from the middle of a text is assumed to be cut at its end."""
 FILLER = (
     "we are committed to providing the best service to our customers, and our team is here to help"
 )
 QUOTED = 60
-"""Length to which the human cuts the quotation of a longer text, at a word boundary."""
+"""Maximum length, in characters, of the human's quotations; longer texts are cut at a word boundary."""
 LONG_WORDS = ("and", "their", "services", "excellence", "professional", "responsibilities")
 
 
@@ -104,7 +104,7 @@ def _whole(text: str) -> str:
     """Add words to a text if the human quoted only its beginning, which then ends in `…`.
 
     The first added word is so long that the human's next quotation of this text is cut before that word. The page's
-    text and the design's text then begin with the same quotation, so the human quotes the part that differs instead.
+    text and the wanted text then have the same quoted beginning, so the human quotes the part that differs instead.
     """
     if not text.endswith("…"):
         return text

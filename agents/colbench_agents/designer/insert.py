@@ -1,4 +1,4 @@
-"""Making room for new things next to existing ones; things below move down."""
+"""Insertion of new things next to existing ones; things below move down to make room."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def add_area(page: Page, area: Thing, place: Place) -> None:
 
 
 def _foot(page: Page, anchor: Thing, ground: str | None) -> float:
-    """Return the y below an anchor, or below the area behind it if that area is small and not in the color `ground`."""
+    """Return the y below an anchor, or below the area behind it if that area is low and its color is not `ground`."""
     area = page.behind(anchor)
     if area and ground and area.background != ground and area.height < 400:
         return area.bottom + MARGIN
@@ -115,7 +115,7 @@ def _head(page: Page, anchor: Thing, ground: str | None) -> float:
 
 
 def _line(new: Sequence[Thing], anchor: Thing, y: float) -> None:
-    """Arrange things in a row at the height `y`: as wide as the anchor for a wide text or heading, else page-wide."""
+    """Arrange things in a row at `y`, as wide as the anchor if the anchor is a wide text or heading, else page-wide."""
     left, width, align = anchor.x, anchor.width, anchor.align
     if anchor.kind not in ("heading", "text") or width < COLUMN:
         left, width, align = MARGIN, WIDTH - 2 * MARGIN, "left"
@@ -221,7 +221,7 @@ def _at_spot(page: Page, new: Sequence[Thing], words: str, ground: str | None) -
 
 
 def _make_room(page: Page, thing: Thing) -> None:
-    """Move a new thing below any higher things that it overlaps; then move down everything from its place on.
+    """Move a new thing below any higher things that it overlaps; then move down the other ones, and all below.
 
     A new link stays where it is and moves nothing.
     """

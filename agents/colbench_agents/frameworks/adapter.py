@@ -1,4 +1,4 @@
-"""Code shared by all adapters. An adapter holds one conversation for each dialogue; all run in a separate thread."""
+"""Code shared by all adapters. An adapter runs a conversation for each dialogue, all of them in one separate thread."""
 
 from __future__ import annotations
 

@@ -18,14 +18,14 @@ class FunctionAgent(Adapter):
     """An agent that calls a function with the dialogue and the keywords `args`.
 
     The dialogue is a list of `{"role": …, "content": …}`; the human's role is `user`. A sync function runs in a thread
-    of its own, so it may block. All dialogues share the function, which must keep a separate state for each.
+    of its own, so it may block. All dialogues share the function; any state that it keeps must be separate for each.
     """
 
     def __init__(self, own: Any, file: str | None, **args: Any) -> None:
         super().__init__(own, file)
         self.function = partial(own, **args)
 
-    def converse(self, episode: Episode) -> Agent:  # noqa: ARG002 - a function has no state for each
+    def converse(self, episode: Episode) -> Agent:  # noqa: ARG002 - the adapter keeps no state
         """Return an agent that calls the function."""
         return _Function(self.function)
 

@@ -45,7 +45,7 @@ class _Thread:
         self._messages: list[Any] = []
         self._interrupted = False
         self._configurable = {
-            "thread_id": f"{episode.id}-{uuid4().hex}",  # an earlier attempt at the dialogue may be kept
+            "thread_id": f"{episode.id}-{uuid4().hex}",  # the graph may remember an earlier attempt
             "seed": episode.seed,
             "max_turns": episode.max_turns,
         }

@@ -34,7 +34,7 @@ class SmolagentsAgent(Adapter):
                 f"each dialogue needs a copy of the agent, and copying fails: {said}"
             ) from cause
 
-    def converse(self, episode: Episode) -> Agent:  # noqa: ARG002 - it has nowhere to go
+    def converse(self, episode: Episode) -> Agent:  # noqa: ARG002 - `run` has no use for it
         """Return a copy of the agent."""
         return _Conversation(copied(self.own))
 

@@ -87,7 +87,7 @@ class Checking:
             await start(stack, "agent", self._agent)
             for rule in self.general:
                 await self._judge(rule, rule.needs)
-        self._since = time.monotonic() - self._limit  # do not wait for threads that still run
+        self._since = time.monotonic() - self._limit  # wait at most `GRACE` s for threads
 
     async def _judge(self, rule: Rule, needs: Sequence[str]) -> None:
         self._since = time.monotonic()

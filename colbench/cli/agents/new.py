@@ -22,7 +22,9 @@ from colbench.errors import UserError
 from colbench.version import __version__
 
 TEMPLATES = Path(__file__).with_name("templates")
-"""Templates: a folder for each kind, and `every` for all kinds. Texts and paths contain variables such as `$name`."""
+"""Folder of the templates: a subfolder for each kind, and the subfolder `every` for all kinds.
+
+Texts and paths contain variables such as `$name`."""
 SUFFIX = ".tmpl"
 """Suffix of every template, so that tools do not treat the template as a finished file."""
 NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9_-]*[A-Za-z0-9])?")

@@ -24,7 +24,7 @@ TURNS = RunConfig().max_turns
 SUSTAINS = f"Sustains a dialogue of up to {TURNS} turns"
 FEW_TURNS = 3
 A_MOMENT = 0.2
-"""Seconds until the check of interrupted dialogues interrupts one."""
+"""Seconds after which the check of interrupted dialogues interrupts a dialogue."""
 TICK = 0.05
 """Seconds between two measurements of how long the agent blocks the event loop."""
 STANDSTILL = 1.0

@@ -50,7 +50,7 @@ class Answers(Struct, frozen=True, kw_only=True):
 
 
 def ask_all(known: Sequence[Known]) -> Answers:
-    """For every task, ask about each hidden decision, then ask all unrelated questions."""
+    """Ask about each hidden decision of every task, and all unrelated questions; return the shares of right replies."""
     replies = [reply for one in known for reply in _plain(one)]
     unrelated = [not _facts(one, question) for one in known for question in UNRELATED]
     return Answers(

@@ -50,7 +50,7 @@ def extract_code(answer: str, mode: ScoringMode) -> str:
 
 
 def banned_text(answer: str) -> str:
-    """Return the first string in the answer for which the released scorer gives 0; "" if it contains no such string."""
+    """Return the first string in the answer that makes the released scorer give 0; "" if no such string occurs."""
     return next((text for text in _BANNED if text in answer), "")
 
 

@@ -1,4 +1,4 @@
-"""Detection of copied programs: their syntax as parts that do not depend on names, layout or comments."""
+"""Detection of copied programs by their syntax, regardless of names, layout and comments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Items of Python source: identifiers, numbers and strings from its syntax tree; from its tokens if parsing fails."""
+"""Items of Python source: identifiers, numbers and strings, from the syntax tree or, if parsing fails, the tokens."""
 
 from __future__ import annotations
 

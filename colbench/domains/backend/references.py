@@ -66,7 +66,7 @@ class References:
         return tuple(map(_expected, calls, *columns))
 
     async def _run(self, task: Task) -> Columns:
-        """Run the reference twice, and return three results of each call: as in the two modes, and the repetition."""
+        """Run the reference twice; return the results of all calls in each of the two modes, and in the second run."""
         source, calls = task.hidden.reference, task.hidden.tests
         first, second = await self._box.run(
             [
@@ -86,7 +86,7 @@ def _columns(first: JobResult, second: JobResult) -> Columns:
 
 
 def _merged(first: Columns, second: Columns) -> Columns:
-    """Return the results of the first run; those of the second instead of calls that were late or skipped."""
+    """Return the results in `first`; for calls that were late or skipped there, return those in `second`."""
     late = {"timeout", "skipped"}
     return tuple(
         tuple(again if value.status in late else value for value, again in zip(*both, strict=True))

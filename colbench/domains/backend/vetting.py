@@ -24,7 +24,7 @@ MOST_NGRAMS = 0.1
 """Maximum share of the reference's four-token sequences in a request."""
 FEWEST_VALUES = 3
 NONE = b"null"
-"""None, as the sandbox encodes it."""
+"""The sandbox's encoding of None."""
 
 
 async def vet(task: Task, box: CodeSandbox) -> None:

@@ -152,7 +152,7 @@ def _device(wanted: str) -> str:
 
 
 def _multiply_with_onednn(tower: Module) -> None:
-    """Use oneDNN for the perceptrons of the vision tower, still in float32.
+    """Use oneDNN for the MLP blocks of the vision tower, still in float32.
 
     Otherwise PyTorch uses MKL, which is half as fast on some processors. The resulting vectors agree to 1e-7.
     """

@@ -26,14 +26,14 @@ LONGEST_PAGE = 2_000_000
 COPIED = 0.9
 """Minimum share of the design's hidden token sequences in a page that counts as a copy."""
 LEAST_RUNS = 20
-"""Minimum number of token sequences in a hidden design; a shorter design could have been written independently."""
+"""Minimum number of hidden token sequences in a design for which copies are detected; fewer can agree by chance."""
 FENCE = re.compile(r"^[ \t]*[`~]{3}.*$", re.M)
 NO_CLIP = "needs CLIP's weights; `colbench score RUN` adds it without running anything again"
 OWN_PAGE = (
     "The picture in the person's last message shows your own newest page, as they see it; "
     "it is not the page that they have in mind."
 )
-"""Added to the prompt of an agent that is shown pictures."""
+"""Text that is added to the prompt of an agent that is shown pictures."""
 TAILWIND = "https://cdn.jsdelivr.net/npm/tailwindcss@2.2.19/dist/tailwind.min.css"
 EMPTY_PAGE = f"""<!DOCTYPE html>
 <html>
@@ -152,7 +152,7 @@ class FrontendDomain(Domain):
         return human
 
     def model_human(self, chat: ChatModel, voice: Voice) -> HumanSimulator:
-        """Return the vision model that compares pictures of pages."""
+        """Return the human played by a vision model, which compares pictures of pages."""
         from colbench.domains.frontend.vision import VisionHuman
 
         return VisionHuman(chat, voice)

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 LEAST = 0.5
-"""The similarity above which two blocks are a pair."""
+"""Minimum similarity of the two blocks of a pair."""
 NEARBY = 0.1
-"""The weight of nearness relative to equal text, so that of two equal links the nearer one is paired."""
+"""Weight of nearness relative to that of equal text, so that the nearer of two equal links is chosen for a pair."""
 MOST_BLOCKS = 1000
 """Maximum number of blocks of a page that are compared, in reading order; no described design has this many."""
 MOST_TEXT = 1000
-"""Maximum number of characters of a block to compare."""
+"""Maximum number of characters that are compared in a block's text."""
 
 
 class Agreement(Struct, frozen=True, kw_only=True):

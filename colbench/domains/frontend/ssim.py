@@ -1,8 +1,8 @@
 """Structural similarity of two pictures (Wang, Bovik, Sheikh, Simoncelli, IEEE TIP 13(4), 2004).
 
-Both pictures are placed in the upper left corner of a canvas with the larger width and the larger height; the rest is
-filled with the page's own background. The canvas is converted to gray and averaged over squares so that its shorter
-side is about 256 pixels, as the authors advise.
+Each picture is placed in the upper left corner of a canvas with the larger width and the larger height of the two; the
+rest of the canvas is filled with that page's background color. The canvas is converted to gray and averaged over
+squares so that its shorter side is about 256 pixels, as the authors advise.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ C1, C2 = (0.01 * 255) ** 2, (0.03 * 255) ** 2
 def picture_ssim(
     mine: bytes, theirs: bytes, my_background: str = "#ffffff", their_background: str = "#ffffff"
 ) -> float:
-    """Return the SSIM of two PNG pictures of any sizes, in [-1, 1]; only equal pictures have an SSIM of 1."""
+    """Return the SSIM of two PNG pictures of any sizes, in [-1, 1]; 1 if their reduced gray canvases are equal."""
     from PIL import Image
 
     with Image.open(io.BytesIO(mine)) as first, Image.open(io.BytesIO(theirs)) as second:

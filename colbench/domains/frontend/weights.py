@@ -54,7 +54,7 @@ class Weights(Struct, frozen=True, kw_only=True):
 
     @property
     def pinned(self) -> bool:
-        """True if these are the paper's weights, byte by byte."""
+        """True if these are the paper's weights, byte for byte."""
         return self.sha256 == SHA256
 
     @property

@@ -19,11 +19,11 @@ class NodeActor:
     """One worker on a node; all methods except `start` require that the worker was started."""
 
     async def start(self, version: str, folder: str, environment: Mapping[str, str]) -> str:
-        """Start the worker.
+        """Start the worker, unless this node's version of ColBench differs from the run's.
 
-        Return the reason if the worker cannot be started, else an empty string. `version` is the run's version of
-        ColBench, `folder` is the folder in which the run was started, and `environment` contains variables that the
-        worker needs.
+        Return an error message if the versions differ, else an empty string. `version` is the run's version, `folder`
+        is the folder in which the run was started, and `environment` contains variables that the worker needs. Raises
+        UserError if the worker's process cannot start.
         """
         if version != __version__:
             return f"has ColBench {__version__}, but the run has {version}"

@@ -1,7 +1,8 @@
-"""The sandbox of a program under test: no network except one endpoint, and no files that contain tasks.
+"""The sandboxes of agents that run in their own process; they hide the files that contain tasks.
 
-It isolates programs (`cmd:` agents) with bubblewrap; see docs/agent-sandbox.md. The code that agents write as answers
-runs in a different sandbox, `colbench.sandbox.CodeSandbox`.
+`AgentSandbox` (`--agent-sandbox`) also blocks the network, except for one endpoint. `OpenSandbox`, the default for
+third-party Python agents, permits network access. Both use bubblewrap; see docs/agent-sandbox.md. The code that agents
+write as answers runs in a different sandbox, `colbench.sandbox.CodeSandbox`.
 """
 
 from __future__ import annotations

@@ -80,8 +80,9 @@ class Sandbox(ABC):
 class AgentSandbox(Sandbox):
     """A sandbox with no network except one endpoint, and no files except the system's and the command's own.
 
-    `environment`: names of variables that the agent gets in addition to the usual ones. `named`: further words. The
-    command's own files are those named by the command, by the value of such a variable, or by a word in `named`.
+    The command's own files are those that its words name. `environment`: names of environment variables that the agent
+    gets in addition to the usual ones; files that their values name are own files, too. `named`: further words that may
+    name own files.
     """
 
     def __init__(

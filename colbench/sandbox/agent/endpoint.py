@@ -25,7 +25,7 @@ class Endpoint(Struct, frozen=True):
 
 
 def read_endpoint(text: str) -> Endpoint:
-    """Parse HOST:PORT, or a URL for its host and port. Raises UserError if the text is in neither form."""
+    """Return the host and port in HOST:PORT or in a URL. Raises UserError if the text has neither form."""
     address = text if "://" in text else f"//{text}"
     try:
         parts = urlsplit(address)

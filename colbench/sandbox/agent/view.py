@@ -31,7 +31,7 @@ _COMMON = (
 _NEVER = ("/dev", "/proc", "/run", "/sys")
 PRIVATE_PLACES = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - each agent has its own
 _NOT_OPEN = ("/dev", "/proc", "/run", "/tmp")  # noqa: S108 - the agent has its own
-"""Top-level folders of which an agent gets its own version."""
+"""Top-level folders that are not shown, because an agent gets its own version of each."""
 _NAME_SERVERS = "/etc/resolv.conf"
 _SCRIPTS = 4
 """Maximum length of a chain of programs in which the first line of each script names the next program."""

@@ -72,7 +72,7 @@ class Report(Struct, frozen=True, kw_only=True):
 
     @property
     def failed_controls(self) -> tuple[Finding, ...]:
-        """The findings of a fault in a control (an honest answer or page)."""
+        """The controls (honest answers or pages) with at least one fault."""
         return tuple(found for found in self.findings if found.faults and found.control)
 
     @property

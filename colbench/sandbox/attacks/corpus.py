@@ -1,4 +1,4 @@
-"""The attacks as values, read from `sources/`: one text file for each class.
+"""The corpus of attacks, which is read from `sources/`: one text file for each class.
 
 A file begins with a line that describes its class. Each attack follows a line `#### aim: name`, where the aim is what
 the attack achieves without isolation. `CANARY_FOLDER`, `CANARY_PORT` and `CANARY_SOCKET` stand for the targets that a
@@ -51,7 +51,7 @@ def attacks() -> tuple[Attack, ...]:
 
 @cache
 def controls() -> tuple[Attack, ...]:
-    """Return honest answers to the task under attack. The first answer uses everything that known attacks change."""
+    """Return honest answers to the task under attack. The first one uses everything that known attacks tamper with."""
     return tuple(map(_attack, read_controls(_SOURCES)))
 
 

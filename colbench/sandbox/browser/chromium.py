@@ -95,7 +95,7 @@ class Chromium:
     async def ended(self, *tasks: asyncio.Task[Any]) -> None:
         """Wait for tasks that are about to end; ignore their results and errors.
 
-        If the tasks hang, kill the browser; if they still hang, kill its driver; at last, cancel the tasks.
+        If the tasks hang, kill the browser; if they still hang, kill its driver; finally, cancel the tasks.
         """
         ending = asyncio.gather(*tasks, return_exceptions=True)
         for measure in (self.kill, self._kill_driver, ending.cancel):

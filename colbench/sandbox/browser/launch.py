@@ -60,7 +60,7 @@ CAGES = (
 class Launcher:
     """A launcher of browsers from one executable, in the strongest cage that works on this machine.
 
-    If the browser exits immediately in a cage, twice, the next weaker cage is tried. A browser that is only slow, as on
+    If the browser twice exits immediately in a cage, the next weaker cage is tried. A browser that is only slow, as on
     a busy machine, does not lead to a weaker cage. `home`: a folder that nothing else uses. `seconds`: the time limit
     of a start.
     """
@@ -141,6 +141,6 @@ def caged(cage: Cage, pid_file: Path, program: Path) -> list[str]:
 
 
 def _gist(error: Exception) -> str:
-    """Return the last line in an error that came from the browser itself, or else the error's first line."""
+    """Return the last line of browser output in an error or, if there is no such output, the error's first line."""
     said = [line.split("[err]")[-1].strip() for line in str(error).splitlines() if "[err]" in line]
     return said[-1] if said else str(error).split("\n", 1)[0]

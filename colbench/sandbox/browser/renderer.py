@@ -173,7 +173,7 @@ class Renderer:
         return None
 
     async def _visit_alone(self, page: Prepared, window: Window) -> Sight:
-        """Return a page as seen in two loads in a dedicated browser; if the loads differ, load it with `patient`.
+        """Return a page as seen in two loads in a dedicated browser; if the loads differ, try again with `patient`.
 
         Raises TimeoutError if the page is not rendered in time, RenderError if the machine is too slow for any page.
         """

@@ -1,7 +1,8 @@
 """A program that starts an isolated agent in bubblewrap, waits for it, and exits with the agent's exit code.
 
-Its process remains outside the sandbox. It passes SIGTERM on to the agent, and forwards the agent's connections to the
-endpoint, if one is set. It needs only the standard library. `colbench.sandbox.agent` writes the plan (its settings).
+The program itself remains outside the sandbox. It passes SIGTERM on to the agent, and forwards the agent's connections
+to the endpoint, if one is set. It needs only the standard library. `colbench.sandbox.agent` writes the plan, which
+contains the settings of the sandbox.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class _Launch:
         options = ["--info-fd", str(says), "--block-fd", str(waits), *self._options()]
         arguments = self._file("\0".join(options).encode())
         signal.signal(signal.SIGTERM, self._pass_on)
-        self._process = subprocess.Popen(  # noqa: S603 - running what it is given is what it is for
+        self._process = subprocess.Popen(  # noqa: S603 - its purpose is to run a given command
             [self._plan["bubblewrap"], "--args", arguments, *_SHELL, *command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -2,8 +2,8 @@
 
 None, bool, int, float, str and list are plain JSON; everything else is an object with one key, its tag. An instance of
 a subclass of list is encoded as a list, through the methods of list, so that methods that the subclass overrides do not
-run; likewise for other types. Values that are not data (functions, iterators, objects of the answer's own classes)
-become `{"opaque": type name}`, which is not equal to anything.
+run; the same holds for other types. Values that are not data (functions, iterators, objects of the answer's own
+classes) become `{"opaque": type name}`, which is not equal to anything.
 """
 
 from __future__ import annotations

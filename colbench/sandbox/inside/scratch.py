@@ -19,7 +19,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
-ROOT = "/tmp"  # noqa: S108  # what lies there on the host is not reached
+ROOT = "/tmp"  # noqa: S108  # the host's own /tmp is not used
 FILE_BYTES = 2 << 20
 """Maximum size of a file in bytes; the kernel enforces it."""
 _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes] | int
@@ -28,9 +28,9 @@ _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes] | int
 class Scratch:
     """The files in memory, by path, and replacements for functions in `os` and `io` that use these files.
 
-    Of the host's files, only those under the paths in `visible` can be read. `held` has the content of host files by
-    path, for a sandbox tier in which files cannot be opened. Opening a file in memory for reading gives a copy of its
-    content at that time.
+    Of the host's files, only those under the paths in `visible` can be read. `held` maps the paths of host files to
+    their contents, for a sandbox tier in which files cannot be opened. Opening a file in memory for reading gives a
+    copy of its content at that time.
     """
 
     def __init__(self, visible: list[str], held: Mapping[str, bytes]) -> None:

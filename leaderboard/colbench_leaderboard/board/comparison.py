@@ -31,7 +31,10 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 
 class Wins(Struct, frozen=True, kw_only=True):
-    """Numbers of tasks won, lost and tied, by winning more than, less than or exactly half of the pairs of trials."""
+    """Numbers of tasks won, lost and tied.
+
+    A task is won if this entry wins more than half of the pairs of trials, lost if less, and tied if exactly half.
+    """
 
     won: int
     lost: int
@@ -55,7 +58,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     """None if the domain has no success metric."""
     wins: Wins
     least_detectable: float
-    """The smallest difference in values that would be significant for this pair in 4 of 5 cases."""
+    """The smallest true difference between the two mean values that a test at 5% detects with a power of 80%."""
     words: str
 
 
@@ -161,7 +164,7 @@ class Comparisons:
 
 
 def _only(mine: Floats, theirs: Floats) -> tuple[int, int] | None:
-    """Return how many tasks only `mine` solved, and how many only `theirs`; None unless both entries had one trial."""
+    """Return how many tasks only `mine` solved, and how many only `theirs`; None unless every task has one trial."""
     if mine.shape[1] != 1 or theirs.shape[1] != 1:
         return None
     return int((mine > theirs).sum()), int((mine < theirs).sum())

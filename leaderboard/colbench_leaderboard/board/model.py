@@ -47,7 +47,7 @@ class Row(Struct, frozen=True, kw_only=True):
     reruns: str
     """For a maintainers' run, the digest of the entry whose system was run; "" for all others."""
     flags: tuple[str, ...]
-    """Rules that flagged the entry, each once; `rerun.differs` is one if the maintainers' run does not agree."""
+    """Rules that flagged the entry, each once, including `rerun.differs` if the maintainers' run does not agree."""
     pending: tuple[Finding, ...]
     """Flags that a keeper must decide about before the entry has a rank; see `verify.findings.awaits_decision`."""
     rank: Rank | None
@@ -104,13 +104,13 @@ class Board(Struct, frozen=True, kw_only=True):
     """Unranked rows, the best first: the reference lines, and the maintainers' own runs."""
     ceiling: Ceiling
     least_detectable: float | None
-    """The smallest true difference of two means that would be significant (two-sided, 5%) in 4 of 5 cases.
+    """The smallest true difference of two means that a two-sided test at 5% detects with a power of 80%.
 
-    It is the median over all pairs of ranked entries; None if there are fewer than two."""
+    It is the median over all pairs of ranked entries; None if there are fewer than two ranked entries or tasks."""
 
     @property
     def everyone(self) -> tuple[Row, ...]:
-        """All rows: the ranked entries, the flagged entries, and the reference lines."""
+        """All rows: the ranked entries, the flagged entries, and the unranked `lines`."""
         return (*self.rows, *self.flagged, *self.lines)
 
 

@@ -48,10 +48,10 @@ class Draft(NamedTuple):
 
 
 def draft(run: Path, submission: Submission) -> Draft:
-    """Return the draft of the bundle of a run's folder.
+    """Return the draft of a run's bundle.
 
-    Raises UserError, with all reasons, if the run cannot be published: it mixes configurations, lacks dialogues, was
-    made with `told="all"`, or breaks the track's rules.
+    `run`: the run's folder. Raises UserError, with all reasons, if the run cannot be published: it mixes
+    configurations, lacks dialogues, was made with `told="all"`, or breaks the track's rules.
     """
     folder = RunFolder(run)
     record = folder.record()
@@ -104,8 +104,8 @@ class _Held:
         self.homes: set[str] = set()
         """Keys of the dialogues that contain the path of the user's home folder."""
         self.foreign = 0
-        self.first = ""
-        """A description of the first dialogue with another configuration."""
+        self.foreign_one = ""
+        """A description of one dialogue with another configuration, the last one read."""
 
 
 def _read(folder: RunFolder, record: RunRecord) -> _Held:
@@ -118,7 +118,7 @@ def _read(folder: RunFolder, record: RunRecord) -> _Held:
             held.homes.add(rollout.key)
         if rollout.key != _key(rollout, record.digest):
             held.foreign += 1
-            held.first = f"trial {rollout.trial} of {rollout.task_id}"
+            held.foreign_one = f"trial {rollout.trial} of {rollout.task_id}"
     return held
 
 
@@ -163,7 +163,7 @@ def _mixed(record: RunRecord, held: _Held) -> list[str]:
     if held.foreign:
         flaws.append(
             f"rollouts.jsonl: dialogues with another configuration than run.json: {held.foreign}, such "
-            f"as {held.first}; keep one configuration per folder"
+            f"as {held.foreign_one}; keep one configuration per folder"
         )
     return flaws
 

@@ -1,4 +1,4 @@
-"""Canonical JSON: exactly one encoding of each value. ColBench writes it, and submitted files must have it."""
+"""Canonical JSON: exactly one encoding of each value, which ColBench writes and submitted files must use."""
 
 from __future__ import annotations
 

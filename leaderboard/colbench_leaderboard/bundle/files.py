@@ -24,7 +24,7 @@ SIZES = {
     TRAJECTORIES: 1024 * MIB,
     BLOBS: 8 * MIB,
 }
-"""The maximum size in bytes of the file with this name, or of each file in this folder."""
+"""Maximum size in bytes of a file, by the file's name or by the name of its folder."""
 FOLDERS = (TRAJECTORIES, BLOBS)
 NAMES = re.compile(
     "|".join(map(re.escape, (SUBMISSION, LOCK, MANIFEST)))

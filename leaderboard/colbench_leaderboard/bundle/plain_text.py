@@ -1,4 +1,4 @@
-"""Checks of text by strangers, which must not deceive its readers: no invisible characters, no look-alike names."""
+"""Checks of strangers' texts: invisible characters and look-alike names must not deceive a reader."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from colbench_leaderboard.bundle.schema import SUBMISSION, Submission
 
 LINK = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]+)?(?:/[^\s<>\"'`\\]*)?", re.ASCII)
 HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-"""Unicode categories of invisible characters: control, format, private and unassigned ones."""
+"""Unicode categories of invisible characters: control, format and other C categories; line and paragraph separators."""
 BLANK = re.compile(
     r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffc\U000e0100-\U000e01ef]"
 )

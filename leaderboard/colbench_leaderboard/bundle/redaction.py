@@ -34,11 +34,11 @@ KEPT_BACK = (
 )
 """Fields whose values are not published: a bundle has their defaults instead."""
 LEFT_OUT = ("scorers",)
-"""Fields that bundles do not have: they select scores, which bundles do not have either."""
+"""Fields that bundles omit: they select scores, which bundles do not contain."""
 FILES = ("agent_prompt", "human_prompt")
 """Fields that name a file; only the hash of the file is published."""
 COMMAND = "command"
-"""The key in the agent's description of itself that is not published."""
+"""The key that is not published in the descriptions that agents and other parts of a run give of themselves."""
 FILE_ENDS = (".py", ".jsonl", ".json", ".parquet", ".gz", ".txt", ".md")
 SECRETIVE = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
 HARMLESS = {"max_tokens", "max_completion_tokens"}
@@ -115,7 +115,11 @@ def find_secret(content: bytes, environment: Mapping[str, str] | None = None) ->
 
 
 def names_home(rollout: Rollout, home: Path | None = None) -> bool:
-    """Return True if a dialogue contains the current user's home folder, which the user may not want to publish."""
+    """Return True if a dialogue contains the path of the user's home folder, which the user may not want to publish.
+
+    `home`: the home folder (default: that of the current user). A folder directly below `/`, such as `/root`, does not
+    count.
+    """
     folder = str(home or Path.home()).encode()
     return folder.count(b"/") > 1 and folder in encode_rollout(rollout)
 

@@ -1,4 +1,4 @@
-"""`submission.toml`, which describes a system: its questions, a template with them, and reading the answers."""
+"""The file `submission.toml`, which describes a system: its keys and their questions, a template, and a reader."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def _serve(site: Path, port: int | None) -> int:
     from colbench_leaderboard.site.serve import server
 
     with server(site, PORT if port is None else port) as running:
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # to delete a temporary site
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so that a temporary site is deleted
         say(f"http://127.0.0.1:{running.server_address[1]}/  (Ctrl-C to stop)")
         try:
             running.serve_forever()
@@ -124,9 +124,9 @@ def _browser(standings: Standings, args: argparse.Namespace) -> str:
 
 
 def _tasks(standings: Standings, sources: list[str]) -> list[Task]:
-    """Return the tasks of `sources`, after those of the boards' sources that installed domains provide.
+    """Return the tasks of the boards' sources that installed domains provide, then the tasks of `sources`.
 
-    Other boards' sources are not read, because strangers named them.
+    Other sources that boards name are not read, because strangers chose them.
     """
     from colbench.plugins import resolve_tasks
     from colbench_leaderboard.bundle.tracks import own_sources

@@ -247,7 +247,7 @@ def remove(args: argparse.Namespace) -> int:
 
 
 def rescore(args: argparse.Namespace) -> int:
-    """Record new scores of entries whose scores changed. Returns 1 if the new rules refuse an entry."""
+    """Verify entries again, and record those whose receipts changed. Returns 1 if the new rules refuse an entry."""
     from colbench_leaderboard.store.decisions import require_reason
     from colbench_leaderboard.store.lock import locked
     from colbench_leaderboard.store.log import find, read_log

@@ -125,7 +125,7 @@ def to_json(content: object) -> str:
 
 
 def _by_rule(findings: Iterable[Finding]) -> dict[tuple[str, str], list[Finding]]:
-    """Return findings by severity and rule: the most severe first, then in their own order."""
+    """Return findings by severity and rule: the most severe first, and otherwise in the order of `findings`."""
     order = list(STYLES)
     grouped: dict[tuple[str, str], list[Finding]] = {}
     for found in sorted(findings, key=lambda each: order.index(each.severity)):

@@ -21,7 +21,7 @@ from colbench_leaderboard.site.text import TRACKS
 FILTERED = 8
 """Number of entries above which the ranking has a box to filter them."""
 FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
-"""Characters that start a formula in a spreadsheet, also in their wide forms."""
+"""Characters that start a formula in a spreadsheet, including their full-width forms."""
 SHARES = ("ask_precision", "ask_recall", "ask_f1")
 ESTIMATES = ("value", "success", "turns", "agent_words", "human_words", *SHARES)
 NUMBERS = ("answered", "undisclosed", "tokens", "cost")

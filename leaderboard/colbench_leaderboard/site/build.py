@@ -50,7 +50,7 @@ from colbench_leaderboard.store.layout import LOG, bundle_folder, verified_folde
 from colbench_leaderboard.verify.receipt import RECEIPT, SCORES, SUMMARY, CellScore
 
 LEVEL = 2
-"""Compression level of bundles: files are a third larger than at the best level, but take an eighth of the time."""
+"""Compression level of bundles: files are a third larger than at the best level, but made in an eighth of the time."""
 Known = Mapping[str, Task]
 """The tasks whose references are shown, by hash."""
 Scores = Sequence[tuple[Row, Sequence[CellScore]]]
@@ -208,7 +208,7 @@ class Builder:
 
 
 class _SeenTasks:
-    """The request and the hash of each task by task ID, from its first dialogue; the same in all entries."""
+    """The request and the hash of each task, by task ID, from its first dialogue; they are the same in all entries."""
 
     def __init__(self) -> None:
         self.requests: dict[str, str] = {}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MOST, LEAST = 1000, 5
-"""Maximum number of tasks on a page, divided among the opponents, and the least maximum for each opponent."""
+"""Maximum numbers of tasks: `MOST` on a page, divided among the opponents, but never less than `LEAST` for each."""
 
 
 class Task(NamedTuple):
@@ -98,7 +98,7 @@ def page(
 
 
 def differing(results: Results, mine: str, others: Sequence[str]) -> dict[str, Diff]:
-    """Compare `mine` with each other entry; return the tasks that differ most, and the number of tasks that differ."""
+    """Return, for each of `others`, the tasks that differ most from `mine`, and the number of tasks that differ."""
     most = max(LEAST, MOST // max(1, len(others)))
     own = results.values(mine).mean(axis=1)
     return {other: _diff(own, results.values(other).mean(axis=1), most) for other in others}

@@ -80,7 +80,7 @@ class Listed(NamedTuple):
 
 
 def joined(scores: Sequence[CellScore], rollouts: Iterator[Rollout]) -> Iterator[Cell]:
-    """Yield each score with its dialogue (None for one not in the bundle); both inputs are sorted by task and trial."""
+    """Yield each score with its dialogue (None if the bundle lacks it); both inputs are sorted by task and trial."""
     rollout = next(rollouts, None)
     for score in scores:
         while rollout and (rollout.task_id, rollout.trial) < (score.task_id, score.trial):
@@ -128,7 +128,7 @@ def leaves(
 def listing(
     row: Row, board: Board, scores: Sequence[CellScore], requests: Mapping[str, str]
 ) -> Page:
-    """Return the page that lists all dialogues of an entry; `requests` are by task id."""
+    """Return the page that lists all dialogues of an entry; `requests` maps task IDs to requests."""
     view = board_view(board)
     listed = [
         Listed(

@@ -1,4 +1,4 @@
-"""Pages and what they share: templates, a style sheet, a script, and a content security policy for these only."""
+"""Pages and what they share: templates, style sheet, script, and a content security policy that allows only these."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Reproduction(Struct, frozen=True, kw_only=True):
 
     command: str
     offered: Sequence[str]
-    """Digests of the bundles that the command passes to `--against` and the site offers."""
+    """Digests of the bundles that are passed to `--against` and offered by the site."""
     removed: bool
     """True if the command requires bundles that the site does not offer."""
     weights: bool

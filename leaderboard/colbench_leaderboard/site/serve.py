@@ -25,7 +25,7 @@ class _Handler(SimpleHTTPRequestHandler):
 
 
 def server(site: Path, port: int) -> ThreadingHTTPServer:
-    """Return an HTTP server for a folder at 127.0.0.1; the end of its `with` block closes the server.
+    """Return an HTTP server at 127.0.0.1 that serves a folder; the end of the server's `with` block closes it.
 
     Raises UserError if the port is not valid or is in use.
     """

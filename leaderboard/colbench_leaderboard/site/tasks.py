@@ -35,7 +35,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
 
 
 Attempts = Mapping[str, Sequence[Attempt]]
-"""The entries' attempts at each task, by task ID, in the order of the board with reference lines last."""
+"""The entries' attempts at each task, by task ID; the attempts have the order of `Board.everyone`."""
 
 
 class TaskLine(NamedTuple):

@@ -1,4 +1,4 @@
-"""A board's charts, quality against cost and quality by turn, each with its table."""
+"""A board's charts (quality against cost, and quality by turn), each with a table."""
 
 from __future__ import annotations
 

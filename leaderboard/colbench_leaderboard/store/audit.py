@@ -138,7 +138,7 @@ def _recompute(store: Path, record: Record, verifier: Verifier | None) -> None:
 
 
 def _check_summary(store: Path, record: Record) -> None:
-    """Raise DataError unless the scores give the same summary, apart from `undisclosed`, which scores do not hold."""
+    """Raise DataError unless the scores give the stored summary, apart from `undisclosed`, which scores do not hold."""
     receipt = read_receipt(store, record)
     summary, scores = read_summary(store, record, receipt), read_scores(store, record, receipt)
     recomputed = summarize(
@@ -202,7 +202,10 @@ def _unexpected(folder: Path, names: set[str]) -> Iterator[str]:
 
 
 def verified_against(store: Path, record: Record) -> list[Path]:
-    """Return the folders of the bundles with shared transcripts that a record's receipt lists; omit missing folders."""
+    """Return the folders of the bundles with which a record's bundle shares transcripts.
+
+    The record's receipt lists these bundles. Missing folders are omitted.
+    """
     named = (bundle_folder(store, each) for each in duplicated(read_receipt(store, record)))
     return [folder for folder in named if folder.is_dir()]
 

@@ -32,8 +32,8 @@ def accept(
     """Accept a bundle, with the result of its verification; `reference_line` and `reruns` are stored in its record.
 
     `bundle`: a folder or a `.tar.gz`; `verified`: the folder with the bundle's receipt. Raises UserError if the receipt
-    refuses the bundle or belongs to another bundle, if the store already has the bundle, if the name of the bundle's
-    system looks like the name of an entry on the same board, or if `reruns` is not a current entry of the same board.
+    refuses the bundle or belongs to another bundle, if the store already has the bundle, if `reruns` is not a current
+    entry of the same board or, without `reruns`, if the system's name looks like the name of an entry on that board.
     """
     with writing(store) as log, read_bundle(bundle) as found:
         require_latest(log.log, found.digest, "accepted")
@@ -102,8 +102,8 @@ def rescore(store: Path, bundle: str, verified: Path, reason: str) -> Record | N
 def keep(store: Path, bundle: str, reason: str) -> Record:
     """Record that an entry keeps its place in spite of the flags of its current receipt, and why.
 
-    The decision holds until the entry gets another receipt, or a later rerun has other results. Raises UserError unless
-    the entry has a flag that needs a decision or was rerun.
+    The decision holds until the entry gets another receipt, or until the results of a later rerun differ significantly.
+    Raises UserError unless the entry has a flag that needs a decision or was rerun.
     """
     require_reason(reason)
     with writing(store) as log:

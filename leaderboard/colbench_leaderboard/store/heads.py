@@ -2,8 +2,8 @@
 
     STORE/heads/N.txt    the head after record N, and the signature of a keeper
 
-A signed head names the previous one, so that none between two others can be removed unnoticed. A head that was
-published where the store's keepers cannot change it also reveals that the end of the log was cut off.
+Each signed head names the previous one, so that the removal of a head between two others is detected. If a head was
+published where the store's keepers cannot change it, a log whose end was cut off is also detected.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
 
 The site is built from the log and from the files that it names by hash; `entries/` may contain no other files.
 Files of entries are never rewritten: a rescored entry gets another folder in `verified/`, and earlier ones are kept. A
-refused entry has no `bundle/`, and neither has a removed entry whose record says that its files were deleted.
+refused entry has no `bundle/`; nor does a removed entry if its record says that its files were deleted.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ LOCK = ".lock"
 SIGNERS, HEADS, RECEIPT_SIGNATURE = "signers", "heads", "receipt.json.sig"
 FIRST = "0" * 64
 ADDRESS = 12
-"""Number of a digest's first digits by which the site identifies an entry; no two accepted bundles share them."""
+"""Number of leading digits of a digest that identify an entry on the site; they are unique among accepted bundles."""
 Decision = Literal["accepted", "refused", "removed", "rescored", "kept"]
 STANDING: tuple[Decision, ...] = ("accepted", "rescored", "kept")
-"""Decisions after which a bundle is on a board; the record of the last one names the current receipt."""
+"""Decisions after which a bundle is on a board; the record of the last such decision names the current receipt."""
 
 
 DigestOrNone = Annotated[str, Meta(pattern=r"^([0-9a-f]{64})?$")]

@@ -50,7 +50,7 @@ class Log(Struct, frozen=True, kw_only=True):
         return self.head if number == len(self.records) else self.records[number].previous
 
     def latest(self) -> dict[str, Record]:
-        """Return the last record of each bundle, in the order of their first records."""
+        """Return the last record of each bundle, in the order of the bundles' first records."""
         return {record.bundle: record for record in self.records}
 
     def standing(self) -> dict[str, Record]:
@@ -147,7 +147,7 @@ def _check(record: Record, number: int, head: str, before: dict[str, Record]) ->
 
 
 def _time() -> datetime:
-    """Return the current time, or SOURCE_DATE_EPOCH, which makes builds of a store reproducible.
+    """Return the current time or, if it is set, the time in SOURCE_DATE_EPOCH, which makes a store reproducible.
 
     Raises UserError if SOURCE_DATE_EPOCH is not a number of seconds.
     """
@@ -211,7 +211,8 @@ def _write_all(file: int, content: bytes, start: int) -> None:
 def writing(store: Path) -> Iterator[LogWriter]:
     """Lock the log of a store to append to it.
 
-    Raises UserError if another process has locked it, DataError if there is no log or it is damaged (`read_log`).
+    Raises UserError if another process has locked the log or this process may not write it, DataError if the log is
+    missing, is damaged (see `read_log`), or has a hard link.
     """
     path = store / LOG
     try:

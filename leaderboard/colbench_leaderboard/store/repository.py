@@ -35,10 +35,11 @@ IGNORED = ".gitignore"
 
 
 def make_store(store: Path, packages: Sequence[str] = (), signers: Path | None = None) -> None:
-    """Create an empty store in a new or empty folder; its workflow installs these packages in addition to ColBench.
+    """Create an empty store in a new folder, or in one that contains nothing but `.git`.
 
-    `signers`: a file with the keepers' public keys (see `signing`), which is copied into the store. Raises UserError if
-    the folder is not empty, a package is not written as `NAME==VERSION`, or the keys cannot be read.
+    `packages`: packages that the store's workflows install in addition to ColBench. `signers`: a file with the keepers'
+    public keys (see `signing`), which is copied into the store. Raises UserError if the folder has other content, a
+    package is not written as `NAME==VERSION`, or the keys cannot be read.
     """
     keys = Keepers(signers).content if signers else b""
     for package in packages:

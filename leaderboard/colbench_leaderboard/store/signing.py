@@ -73,7 +73,7 @@ class Keepers:
 
 
 def sign(content: bytes, key: Path, namespace: Namespace) -> str:
-    """Return the signature of some content by a key.
+    """Sign content with a key, and return the signature.
 
     `key`: the file of the private key, or of the public key if an SSH agent holds the private one. Raises UserError if
     ssh-keygen cannot sign with the key.

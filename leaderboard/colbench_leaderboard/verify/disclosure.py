@@ -1,10 +1,11 @@
 """The disclosure audit of a dialogue: which hidden facts its answer uses although the human never told them.
 
-The hidden facts of a task are the facts that its request does not state or, if it has no facts, the numbers and texts
-of its reference that the request lacks. A fact was told if one reply of the human contains the fact's statement, all
-its numbers and texts, or most of its words. A model that plays the human may use other words, or just say "no": then a
-fact also counts as told if the rule-based human would have told it in reply to the same message. A fact that was not
-told is *untold*. The answer uses an untold fact if it contains all numbers and texts of the fact, or is right.
+The hidden facts of a task are the facts that its request does not state. If the task has no such facts, they are the
+numbers and texts of its reference that the request lacks. A fact was told if one reply of the human contains the fact's
+statement, all its numbers and texts, or most of its words. A model that plays the human may use other words, or just
+say "no": then a fact also counts as told if the rule-based human would have told it in reply to the same message. A
+fact that was not told is *untold*. The answer uses an untold fact if the answer is right, or contains all numbers and
+texts of the fact.
 `evidence` tests whether guessing explains the untold facts that answers use.
 """
 
@@ -32,9 +33,9 @@ class Disclosure(Struct, frozen=True, kw_only=True):
     rates: tuple[float, ...]
     """For each untold fact, the highest probability of guessing it."""
     knew: bool
-    """True if the answer is right. If success is unknown or the task has no facts: True if it copies the reference."""
+    """True if the answer is right; equals `copied` if success is unknown or the request states all of the facts."""
     copied: bool
-    """True if the answer copies the reference, or nearly, and is not known to be wrong.
+    """True if the answer is an exact or near copy of the reference, and is not known to be wrong.
 
     A wrong near-copy does not count, because it may lack exactly the untold facts."""
 

@@ -27,7 +27,7 @@ from colbench_leaderboard.verify.findings import Findings
 ALPHA = 0.001
 """The p-value below which an entry is flagged, in each of the tests."""
 MANY = 3
-"""Least number of untold facts of a dialogue in the last group; see `Group`."""
+"""Minimum number of untold facts in a dialogue of the last group; see `Group`."""
 
 Group = tuple[int, int]
 """The key of a group of dialogues: their trial, and their number of untold facts (`MANY` stands for `MANY` or more)."""
@@ -54,7 +54,7 @@ Shown = Callable[[_Dialogues], int]
 
 
 class Excess(Struct, frozen=True, kw_only=True):
-    """The count of right or copied answers in dialogues with unrevealed facts, and the count that guessing explains."""
+    """The count of right or copied answers in dialogues with untold facts, and the count that guessing explains."""
 
     count: int
     dialogues: int
@@ -67,7 +67,7 @@ class Excess(Struct, frozen=True, kw_only=True):
 
     @property
     def facts(self) -> str:
-        """The number of facts that the human has not revealed, as text, such as `2 facts` or `3 or more facts`."""
+        """The number of untold facts as text, such as `2 facts` or `3 or more facts`."""
         more = " or more" if self.untold == MANY else ""
         return f"{self.untold}{more} {'fact' if self.untold == 1 else 'facts'}"
 

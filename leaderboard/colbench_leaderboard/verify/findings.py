@@ -110,7 +110,7 @@ class Findings:
         return any(severity == "refusal" for _, severity in self._counts)
 
     def all(self) -> tuple[Finding, ...]:
-        """Return the findings. Each rule with more than `MOST` gets one more, with the number of findings left out."""
+        """Return the findings. For each rule with more than `MOST`, an extra finding states how many were left out."""
         more = (
             Finding(
                 rule=rule, severity=severity, file="", message=f"and {count - MOST:,} more of these"

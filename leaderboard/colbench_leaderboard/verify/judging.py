@@ -44,9 +44,9 @@ class Judged(Struct, frozen=True, kw_only=True):
     replayed: bool
     """True if the human was asked again for its replies."""
     same: int
-    """Number of replies that the human repeated."""
+    """Number of replies that the human gave again when replayed."""
     differs: str
-    """Description of the first reply that the human did not repeat; "" if it repeated all."""
+    """Description of the first reply that the human did not give again; "" if all replies are the same."""
 
 
 class Judge:
@@ -67,7 +67,7 @@ class Judge:
             yield judged
 
     async def void(self, tasks: Sequence[Task]) -> list[Task]:
-        """Return those of the tasks that the scorer cannot judge, whatever the answer. Raises errors as `judged`."""
+        """Return the tasks that the scorer cannot judge, whatever the answer. Raises the same errors as `judged`."""
         blanks = self._in_order(self._scored(_blank(task), task) for task in tasks)
         values = [blank.scores["default"].value async for blank in blanks]
         return [task for task, value in zip(tasks, values, strict=True) if value is None]

@@ -23,13 +23,13 @@ from colbench_leaderboard.verify.grid import tasks_hash
 from colbench_leaderboard.verify.replay import CLASS, is_keyless
 
 MOST = {"trials": 100, "max_turns": 1000}
-"""Maximum values of settings, which limit the summary: it has a number for each trial and turn."""
+"""Maximum values of settings; they limit the size of the summary, which has a number for each trial and each turn."""
 DEAREST = 1e6
 """Maximum price, in US dollars per million tokens."""
 LONGEST = 300
 """Maximum number of characters of one text in the lock."""
 OURS = "colbench itself"
-"""The name in messages for the package of a domain that comes with ColBench."""
+"""The package name that messages give for a domain that comes with ColBench."""
 
 FORMS = {
     "started": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)",

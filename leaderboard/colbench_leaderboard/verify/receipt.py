@@ -61,7 +61,7 @@ class CellScore(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False)
     agent_words: int
     human_words: int
     agent_tokens: int | None = None
-    """Number of the agent's tokens as stated by the bundle; None if it states none."""
+    """Number of the agent's tokens, as stated by the bundle; None unless the bundle states them for every turn."""
     failure: str = ""
     """The boundary at which a cell without an answer failed, such as `agent`; "" if it did not fail."""
     outcome: str = ""
@@ -69,7 +69,10 @@ class CellScore(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False)
     asking: dict[str, float] = {}
     """Measures of the questions, from the transcript: `ask_precision`, `ask_recall`, `ask_f1`, if defined."""
     by_turn: tuple[float, ...] = ()
-    """For each turn, the value if the dialogue had ended there; empty if the scorer does not judge turns."""
+    """For each turn, the value that the dialogue would have if it had ended there.
+
+    The field is empty if there is no answer, or if the scorer does not judge turns.
+    """
 
 
 class Summary(Struct, frozen=True, kw_only=True):

@@ -104,7 +104,7 @@ def _by_turn(rollout: Rollout, domain: Domain) -> Iterator[float]:
 
 
 def _tokens(rollout: Rollout) -> int | None:
-    """Return the agent's prompt and completion tokens in a dialogue; None unless the bundle gives every turn's."""
+    """Return the agent's prompt and completion tokens in a dialogue; None unless known for every turn."""
     usages = [turn.agent_usage for turn in rollout.turns]
     known = [usage for usage in usages if usage]
     if not known or len(known) < len(usages):
@@ -120,7 +120,7 @@ def summarize(
     max_turns: int,
     undisclosed: Iterable[Sequence[float]],
 ) -> Summary:
-    """Summarize dialogue scores sorted by task; `undisclosed` contains each task's shares (`Disclosure.share`)."""
+    """Summarize `cells`, which must be sorted by task; `undisclosed` has each task's shares (`Disclosure.share`)."""
     rows = [list(row) for _, row in groupby(cells, key=lambda cell: cell.task_id)]
     primary, success = get_domain(domain).primary, get_domain(domain).success
     digits = DIGITS if primary.digits is None else primary.digits

@@ -1,4 +1,4 @@
-"""Detection of repeated transcripts: in other bundles, verbatim or nearly so, and among the trials of one task.
+"""Detection of repeated transcripts: exact or near copies in other bundles, and identical trials of one task.
 
 Two dialogues on a task are alike if they share at least half of the pairs of nearby words in the agent's messages, and
 90% of the runs of neighboring parts of the answers (`Domain.shape`). Comments, names, layout and a few added or removed
@@ -25,7 +25,7 @@ from colbench_leaderboard.verify.receipt import Receipt
 from colbench_leaderboard.verify.shingles import Shingles, containment, pairs, runs
 
 DUPLICATES, ALIKE = "audit.duplicates", "audit.alike"
-"""The rules for entries most of whose dialogues resemble another entry's, and for entries of which only some do."""
+"""Rules for an entry whose dialogues resemble those of another entry: most of the dialogues, or only some."""
 MOSTLY, NOTED = 0.5, 0.1
 """Minimum shares of dialogues that resemble another entry's: for a flag, and for a note."""
 HELD = 16 * 1024 * 1024
@@ -34,7 +34,7 @@ HELD = 16 * 1024 * 1024
 The words of these transcripts, and the pairs of the words, need about 45 bytes per character.
 """
 LEAST_WORDS = 20
-"""Minimum number of the agent's words in a dialogue; with fewer, two agents may say the same by chance."""
+"""Minimum number of the agent's words in a dialogue; with fewer, two agents may use the same words by chance."""
 WORD = re.compile(r"\w+")
 REACH, RUN = 3, 5
 """Maximum distance of the words in a pair, and number of neighboring parts of an answer in a run."""
@@ -95,8 +95,8 @@ class Transcripts:
     def __init__(self, own: str, others: Sequence[Path] = (), *, held: int = HELD) -> None:
         """Prepare to compare a bundle, whose digest is `own`, with the bundles at `others`.
 
-        If `others` contains the same bundle, it is skipped. As soon as the own transcripts in memory have `held`
-        characters or more, all other bundles are read, and these transcripts are discarded.
+        If `others` contains the bundle itself, it is skipped. When the bundle's transcripts in memory reach `held`
+        characters, they are compared with all other bundles and then discarded.
         """
         self.count = 0
         """Number of transcripts compared."""
@@ -109,7 +109,7 @@ class Transcripts:
     def add(self, rollout: Rollout) -> None:
         """Add a dialogue, unless the agent says too little in it.
 
-        Raises UserError if another bundle, to compare with, cannot be read.
+        Raises UserError if one of the other bundles cannot be read.
         """
         found = transcript(rollout)
         if found is None:
@@ -135,9 +135,9 @@ class Transcripts:
         """Report transcripts that other bundles also contain.
 
         A bundle that shares at least half of the transcripts is reported as a flag, and one that shares at least a
-        tenth as a note; less is not reported. Only the `MOST` bundles that share most are named. If this bundle is
-        verified against only the named bundles, the findings are the same.
-        Raises UserError if a bundle cannot be read.
+        tenth as a note; a smaller share is not reported. Only the `MOST` bundles that share the most transcripts are
+        named. If this bundle is verified against only the named bundles, the findings are the same. Raises UserError
+        if a bundle cannot be read.
         """
         self._compare()
         reported = (
@@ -194,7 +194,7 @@ class Shared(Struct, frozen=True, kw_only=True):
 
 
 def _like(own: Sequence[Numbered], other: Transcript) -> list[int]:
-    """Return the numbers of the transcripts in `own` that are nearly identical to `other`, from another bundle."""
+    """Return the numbers of the transcripts in `own` that nearly equal `other`, a transcript of another bundle."""
     near = [
         (number, each)
         for number, each in own

@@ -5,7 +5,7 @@ log π_θ − log π_ref, where both models are told c, the task's reference; L 
 
 | reading | score of a candidate |
 |---|---|
-| (none) | Σ ρ_i / L: the paper's advantage A, for critics whose trajectories sum or average the means of turns |
+| (none) | Σ ρ_i / L: the paper's advantage A, for critics that score dialogues by the sum or mean of turn means |
 | `sum` | Σ ρ_i |
 | `one mean over tokens` | Σ ρ_i over all replies so far and the candidate, divided by the number of their tokens |
 | `without c` | Σ ρ_i / L, where neither model is told c |
@@ -69,7 +69,7 @@ def one_mean(bench: Bench, critic: Reader, reference: Reader) -> list[Scores]:
 
 
 def values(bench: Bench, critic: Reader) -> list[Scores]:
-    """Return the mean token value of each candidate."""
+    """Return, for each candidate, the mean value of its tokens."""
     return [tuple(each) for each in critic.sums(replies(bench, critic, told=True))]
 
 

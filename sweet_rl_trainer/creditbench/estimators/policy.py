@@ -83,14 +83,14 @@ def gain(bench: Bench, policy: Reader) -> list[Scores]:
 def scaled_gain(bench: Bench, policy: Reader, benches: Sequence[Bench]) -> list[Scores]:
     """Return the advantages that follow from the gain potential, scaled to fit the rewards of the answers in `benches`.
 
-    Raises UserError if the reward of answers does not increase with the potential.
+    Raises UserError if too few answers have a potential, or if their reward does not increase with the potential.
     """
     scaled = Scaled(_potential(policy), line(policy, benches), relative=True)
     return _advantages(bench, policy, scaled)
 
 
 def line(policy: Reader, benches: Sequence[Bench]) -> Line:
-    """Return the reward as a linear function of the gain potential, fitted to the answers of all states."""
+    """Return the reward as a linear function of the gain Φ(o) − Φ(o_1), fitted to the best answers of all states."""
     ends = [
         (_state(bench.task, state, policy), each.reward)
         for bench in benches
@@ -185,7 +185,7 @@ def _next_answer(
     The answer makes the choices that the recorded reply to the candidate reveals, even if `reply` is a different text.
     """
     design = designs.of(task)
-    assert design  # noqa: S101 - a state's task
+    assert design  # noqa: S101 - every task with states has a design
     untold = {fact.name for fact in task.hidden.facts if not fact.stated}
     untold -= {*state.told, *candidate.told}
     choices = {

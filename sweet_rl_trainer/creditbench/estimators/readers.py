@@ -45,7 +45,7 @@ PRECISION: Precision = "float32"
 BUDGET = 4096
 """Maximum number of tokens in one row of a batch."""
 MAX_LENGTH = 4096
-"""Maximum number of tokens of a dialogue and c for the gain potential; a longer dialogue has no score."""
+"""Maximum number of tokens of a dialogue plus c in the gain potential; a longer dialogue has no score."""
 
 
 class Reader:

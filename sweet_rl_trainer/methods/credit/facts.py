@@ -108,7 +108,7 @@ class GuessTable:
         return self._expected_shares[facts, told_later]
 
     def all(self) -> Mapping[Facts, float]:
-        """Return the share of tests passed if a set of hidden decisions is known, for all 2^n sets of the n ones."""
+        """Return the share of tests passed for each set of known decisions: all 2^n subsets of the n hidden ones."""
         return {facts: self.share(facts) for facts in subsets(self.hidden)}
 
     def _outcomes(self, known: Facts) -> list[Any]:

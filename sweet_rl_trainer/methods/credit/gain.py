@@ -37,7 +37,7 @@ class GainPotential:
         Args:
             reference: π_ref, with the cache that stores its values by content.
             chat: The tokenizer and chat template of π_ref.
-            budget: Maximum number of tokens in a row, which determines memory use.
+            budget: Maximum number of tokens in one row of a batch, which determines memory use.
             max_length: Maximum number of tokens of a state plus the privileged information c.
         """
         self._reference = reference

@@ -1,1 +1,1 @@
-"""The critic: its diagnosis before an actor is trained on its scores, and the training data of one that sees pages."""
+"""The critic: diagnosis before an actor is trained on its scores, and examples for a critic that sees pages."""

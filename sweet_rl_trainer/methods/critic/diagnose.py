@@ -2,7 +2,8 @@
 
 - `pair_accuracy`: how often the critic prefers the better of two dialogues, on held-out tasks.
 - `correlation`: whether its scores follow the length of replies, or the number of turns of dialogues. The
-  scores of a critic without normalization do, and its actor's replies collapse (arXiv 2503.15478, Table 3).
+  scores of a critic without length normalization do, and the replies of an actor trained on these scores collapse
+  (arXiv 2503.15478, Table 3).
 - `best_of`: the reward of the best candidate by its scores, as the number of candidates grows.
 - `states`: how often the critic prefers another question to the answer when everything is known.
 - `montecarlo`: how well its scores agree with the rewards of continued dialogues.
@@ -32,7 +33,7 @@ TOO_MUCH = 0.5
 """Threshold above which a correlation (its absolute value) or a share of states raises an alarm."""
 
 DIAGNOSIS = "diagnosis.json"
-"""The diagnosis in the folder of its stage."""
+"""Name of the file with the diagnosis, in the stage's folder."""
 Part = Literal["accuracy", "candidates", "best_of", "states", "continuations"]
 """A part of a diagnosis that may be missing."""
 

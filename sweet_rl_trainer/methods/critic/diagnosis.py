@@ -184,7 +184,10 @@ class Asked(Struct, frozen=True, kw_only=True):
     def curve(
         self, trajectories: Sequence[Trajectory], missing: dict[Part, str]
     ) -> DialogueCurve | None:
-        """Return the best-of-N curve over complete dialogues."""
+        """Return the best-of-N curve over complete dialogues.
+
+        If it cannot be computed, return None and write the reason to `missing`.
+        """
         try:
             sides, _ = side_examples(
                 trajectories,
@@ -209,7 +212,10 @@ class Asked(Struct, frozen=True, kw_only=True):
         tasks: Mapping[str, Task],
         missing: dict[Part, str],
     ) -> Preference | None:
-        """Return the critic's preference in states where every decision is known; None if no state qualifies."""
+        """Return the critic's preference in states where every decision is known.
+
+        If no state qualifies, return None and write the reason to `missing`.
+        """
         lost = Counter[str]()
         asked = self.recipe.table(DiagnoseSettings)
         states = known_states(

@@ -28,7 +28,7 @@ from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Job, Known
 
 SEEN = 11
-"""Number of pictures in a dialogue for the estimate of memory: the hidden page, and one for each of ten turns."""
+"""Number of pictures in a dialogue that the memory estimate assumes: the hidden page, and one for each of ten turns."""
 PATCH = 14 * 14
 """Number of pixels in a patch."""
 Maker = Callable[[Data, DialogueEncoder | Chat], TrainingData]

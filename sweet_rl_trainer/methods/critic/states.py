@@ -175,7 +175,7 @@ def _further(
     count: int,
     seed: int,
 ) -> list[str]:
-    """Return at most `count` new questions from earlier turns of other dialogues: same task first, then same family."""
+    """Return up to `count` new questions that other dialogues asked in earlier turns: same task first, then family."""
     mine = turn.trajectory
     family = tasks[mine.task_hash].family
     related = [

@@ -34,7 +34,7 @@ def offset(turns: Iterable[Scored]) -> float | None:
     failures = len(known) - successes
     if not successes or not failures:
         return None
-    # Both shares are multiplied by both counts to stay integers. At first, all gaps are above 0.
+    # Both shares are multiplied by both counts to stay integers. The scan starts with all gaps above 0.
     right = failures * successes
     ranges = []
     for (here, success), (there, _) in pairwise(known):

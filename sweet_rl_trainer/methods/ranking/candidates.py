@@ -1,4 +1,4 @@
-"""N candidate replies for each turn, sampled without c and kept on disk.
+"""N candidate replies for each turn, sampled without the privileged information c and kept on disk.
 
     FILE        JSONL; a line for each turn's candidates, in the order of completion
 

@@ -33,7 +33,7 @@ Imitate = Literal["chosen", "successes"]
 """The chosen replies that are included in the NLL: all of them, or only successful answers."""
 
 ROUNDING = 1e-6
-"""Possible float32 difference between equal scores."""
+"""Maximum difference between scores that count as equal, because of float32 rounding."""
 
 CANDIDATE = ", candidate "
 """Separator between the name of a turn and the number of a reply."""
@@ -91,7 +91,7 @@ def _allowed(scores: dict[int, float], rule: Rule, margin: float) -> list[Choice
 
 
 def no_pairs(turns: int, dropped: Counter[str]) -> NoPairsError:
-    """Return the error that none of the ranked turns, `turns` in number, has a pair; `dropped` has the reasons."""
+    """Return the error for `turns` ranked turns of which none has a pair; `dropped` counts the reasons."""
     reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
     return NoPairsError(
         f"none of {turns} ranked turns has a pair left for training ({reasons or 'none was given'})"

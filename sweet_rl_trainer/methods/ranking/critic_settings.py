@@ -32,7 +32,7 @@ class CriticSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     pairs: PairSettings = PairSettings()
     token_weights: Rule = "turn-mean"
     privileged: Template | Literal["none"] = "preamble"
-    """The template that states c to the critic; "none": the critic does not see c (an ablation of the paper)."""
+    """The template that states the privileged information to the critic; "none" hides it (an ablation of the paper)."""
     max_length: Count = 8192
     """Maximum number of tokens; a longer example is left out. Paper."""
     vision: VisionSettings | None = None

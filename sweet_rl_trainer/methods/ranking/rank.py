@@ -92,7 +92,7 @@ class ActorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     imitate: Imitate = "chosen"
     """The chosen replies in the NLL; "successes": only successful answers (for `facts` and `gain`). Ours."""
     max_length: Count = 16_384
-    """Maximum number of tokens of context and reply; a pair with a longer one is left out. Paper."""
+    """Maximum number of tokens of context and reply; a pair with a longer side is left out. Paper."""
 
 
 class Ranked:

@@ -47,7 +47,7 @@ class SampleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     all_answers: bool = False
     """Also sample at the last turn of all other dialogues that answered, so that all answers are compared. Ours."""
     server: str = IN_PROCESS
-    """The place of sampling: `in-process` with transformers, `vllm` on a server started for it, or `MODEL@URL`.
+    """The place of sampling: `in-process` with transformers, `vllm` on a server that the stage starts, or `MODEL@URL`.
 
     A server at `MODEL@URL` must have the model from which training starts, use `model.template_args`, and sample from
     the full distribution (vLLM: `--default-chat-template-kwargs`, `--generation-config=vllm`).

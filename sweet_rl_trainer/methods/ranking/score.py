@@ -198,7 +198,7 @@ def score_pairs(
 ) -> list[tuple[float, float]]:
     """Return the score S of both sides of each pair, chosen first, computed as in training.
 
-    A value model needs no reference. Raises UserError if any other critic is given without one.
+    A value model needs no reference. Raises UserError if any other critic is given without a reference.
     """
     groups = [[pair.chosen.examples, pair.rejected.examples] for pair in pairs]
     found = _as_in_training(groups, critic, reference, budget)

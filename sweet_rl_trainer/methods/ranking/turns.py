@@ -1,4 +1,4 @@
-"""Turns at which candidates are sampled, and candidates in tokens.
+"""Turns at which candidates are sampled, and candidates as tokens.
 
 A candidate is its own sequence: the prompt as the agent saw it, then the reply. If it had been the agent's reply,
 training would use the same tokens with the same weights (layout `exact`; see `tokens`).

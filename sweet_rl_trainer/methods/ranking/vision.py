@@ -1,4 +1,4 @@
-"""A critic that sees pages, as the paper's critic in frontend design: a separate model and its pictures."""
+"""A critic that sees pages, like the paper's critic for frontend design: a separate model and its pictures."""
 
 from __future__ import annotations
 

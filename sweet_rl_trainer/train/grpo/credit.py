@@ -84,7 +84,7 @@ def turn_advantages(rewards: Tensor, settled: Tensor, *, group_size: int, scale:
 
 
 def _deviation(groups: Tensor) -> Tensor:
-    """Return the standard deviation in each group, [groups, 1, 1]: the root of the mean over turns of their variances.
+    """Return the standard deviation in each group, [groups, 1, 1]: the root of the mean variance over the turns.
 
     Without potentials, this is the standard deviation of the rewards.
     """

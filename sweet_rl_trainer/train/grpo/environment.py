@@ -62,8 +62,8 @@ class Environment:
         """Run a dialogue on each task, all at once, and return them in the order of the tasks, with their scores.
 
         The key of a dialogue consists of `name` and a number. `agent` is a StatefulAgent that returns its tokens; it is
-        opened for these dialogues. A dialogue in which the agent failed has the score 0, and one in which the human
-        or the scorer failed has none. Raises EndpointError if a model server does not respond, and UserError if it
+        opened for these dialogues. A dialogue has the score 0 if the agent failed, and no score if the human or
+        the scorer failed. Raises EndpointError if a model server does not respond, and UserError if it
         refuses requests.
         """
         cells = [

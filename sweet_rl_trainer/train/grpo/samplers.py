@@ -1,6 +1,6 @@
 """Samplers of replies.
 
-`Rounds` samples in this process, a batch with a reply for each dialogue at a time. `Server` uses a vLLM server, which
+`Rounds` samples in this process, in batches with one reply for each dialogue. `Server` uses a vLLM server, which
 samples each reply as soon as it is requested. With both, the time to a reply also depends on the other dialogues, so it
 does not count toward the agent's time limit.
 

@@ -46,7 +46,10 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     loss: Literal["grpo", "bnpo", "dr_grpo", "dapo"] = "grpo"
     """The mean over tokens: within each dialogue, then over dialogues ("grpo", paper), or as in TRL's `loss_type`."""
     scale: Scale = "group"
-    """Divisor of a reward minus its group's mean: the standard deviation of the group (TRL, paper) or batch, or 1."""
+    """Divisor of the difference between a reward and its group's mean. TRL, paper: group.
+
+    It is the standard deviation of the group ("group") or of the batch ("batch"), or 1 ("none").
+    """
 
     credit: Literal["dialogue", "turn"] = "dialogue"
     """The advantage of a turn: that of the whole dialogue, or that of the rewards from this turn on (`credit.py`).

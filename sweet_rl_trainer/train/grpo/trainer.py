@@ -91,7 +91,7 @@ class DialogueTrainer(GRPOTrainer):  # type: ignore[misc]  # TRL has no types
 
 
 class Order(Sampler[int]):
-    """The order of the tasks: that of TRL's sampler, including when a run resumes.
+    """The order of the tasks, which is the order of TRL's sampler even when a run resumes.
 
     TRL draws the order of each pass over the tasks from one random generator, and does not save its state.
     """

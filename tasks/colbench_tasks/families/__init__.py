@@ -91,7 +91,7 @@ def _load(points: list[EntryPoint]) -> Family:
 
 
 def _with_examples(family: Family, file: Path) -> Family:
-    """Return a copy of the family; its decisions have the example questions from a file.
+    """Return a copy of the family whose decisions have the example questions from a file.
 
     Raises DataError, which names the file, if the file cannot be read or has no questions for a decision.
     """

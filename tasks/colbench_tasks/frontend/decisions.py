@@ -1,7 +1,7 @@
-"""The decisions that a request leaves open and that only the hidden page determines: `decisions.txt`.
+"""The decisions in `decisions.txt`, which a request leaves open and only the hidden page determines.
 
 The file uses the notation of the backend families (`colbench_tasks.notation`). An option's code is the key by which the
-module `design` knows it. The decision `sections` has one option, whose value lists the parts of the page.
+module `design` identifies the option. The decision `sections` has one option, whose value lists the parts of the page.
 """
 
 from __future__ import annotations

@@ -117,7 +117,8 @@ def generate(kind: Kind, number: int, seed: str) -> list[Task]:
 def stream(kind: Kind, number: int, seed: str) -> Iterator[Task]:
     """Yield the first `number` tasks of a kind for a seed; the seed also determines the tasks' split (`split_of`).
 
-    Raises GeneratorError if the kind has fewer tasks that differ enough.
+    Raises GeneratorError if the kind has fewer than `number` tasks that differ enough, or if `TRIES` attempts find no
+    design or no request in the split.
     """
     faces: set[str] = set()
     requests: set[str] = set()

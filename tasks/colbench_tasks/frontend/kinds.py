@@ -1,4 +1,4 @@
-"""The kinds of pages: their sections, their headlines, and the requests of a person."""
+"""The kinds of pages, each with the sections, headlines and requests from which a task is drawn."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def trades() -> tuple[Trade, ...]:
 
 
 def draw(random: Random, trade: Trade, titles: tuple[str, ...]) -> Subject:
-    """Draw a business of a trade. Its headline is one of the `titles`, or else one of the trade's headlines."""
+    """Draw a business of a trade. Its headline is one of `titles`; if `titles` is empty, one of the trade's."""
     title, *others = random.sample(trade.headlines, 2)
     figures = random.sample(trade.figures, len(trade.figures))
     return Subject(

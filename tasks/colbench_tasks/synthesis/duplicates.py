@@ -40,7 +40,7 @@ FUNCTIONS = 256
 REQUEST_ROWS, CODE_ROWS = 4, 8
 """The number of values in a band, for requests and for code.
 
-MinHash misses 1.6% (requests) or 0.3% (code) of the pairs at the threshold, and at most 0.01% of pairs 0.1 above it."""
+MinHash misses 1.6% (requests) or 0.3% (code) of the pairs at the threshold, and at most 0.02% of pairs 0.1 above it."""
 PRIME = 2**31 - 1
 """A prime for the hash functions; products of two smaller numbers fit into 64 bits."""
 WORD = re.compile(r"\w+")

@@ -38,7 +38,7 @@ ASKED_WITH = {
     "start": "start starting initial initially begin base baseline",
 }
 SPECIFIC = frozenset({"round", "sort", "case", "random", "error", "empty"})
-"""Concepts so specific that a question about one is not answered by a fact about something else."""
+"""Concepts so specific that a fact about something else does not answer a question about them."""
 CONCEPTS: dict[str, frozenset[str]] = {}
 for _concept, _words in ASKED_WITH.items():
     for _word in _words.split():
@@ -103,7 +103,7 @@ def asked(text: str) -> dict[str, frozenset[str]]:
 
 
 def concepts_of(nodes: Sequence[ast.AST], tests: Sequence[ast.AST] = ()) -> frozenset[str]:
-    """Return the concepts (kinds of questions) in `nodes`, and in `tests`, the conditions under which the nodes run."""
+    """Return the concepts (kinds of questions) of `nodes` and of `tests`, the conditions under which the nodes run."""
     inside = [part for root in nodes for part in ast.walk(root)]
     around = [part for root in tests for part in ast.walk(root)]
     found = {concept for part in inside for concept in _of_node(part)}

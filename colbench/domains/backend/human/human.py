@@ -36,11 +36,11 @@ BY_CONCEPT = 0.7
 AGREEMENT = 0.05
 """Bonus for each concept word that a fact matches, to distinguish facts that otherwise match equally well."""
 OFF_CONCEPT = 0.4
-"""Factor on a match if the question asks for a specific concept that the fact does not concern."""
+"""Factor that lowers a match if the question asks for a specific concept that the fact does not concern."""
 OFF_TOPIC = 0.5
-"""Factor on a match if the fact concerns none of the things that the question names."""
+"""Factor that lowers a match if the fact concerns none of the things that the question names."""
 SHAPE_UNASKED = 0.5
-"""Factor on a match with a parameter's format if the question does not ask about formats."""
+"""Factor that lowers a match with a fact on a parameter's format if the question does not ask about formats."""
 USED = re.compile(r"\b(?:affect|impact|influence|contribute|use|happen|matter)", re.IGNORECASE)
 """Pattern of questions about how an input is used, as opposed to its format."""
 ABOUT_INPUT = frozenset({"type", "input", "default", "table", "label"})
@@ -93,7 +93,7 @@ def decisions(task: Task) -> tuple[Fact, ...]:
 
 
 def asked_decisions(task: Task, said: str) -> tuple[Fact, ...]:
-    """Estimate a task's decisions from its reference; return those about which, to the human, a message asks."""
+    """Return the estimated decisions (see `decisions`) that a message asks about, as the human understands it."""
     by_sentence = {fact.statement: fact for fact in decisions(task)}
     return tuple(by_sentence[sentence] for sentence in _found(task, _parts(said)))
 
@@ -129,7 +129,7 @@ def _matcher(reference: str, request: str) -> _Matcher:
 
 
 class _Matcher:
-    """A finder of the fact that a question is about."""
+    """A matcher that finds the fact that a question is about."""
 
     def __init__(self, facts: Sequence[CodeFact], request: str) -> None:
         self._facts = facts
@@ -153,8 +153,8 @@ class _Matcher:
         """Return the words of a question that stand for concepts, each with its concepts.
 
         A word that occurs in the reference's facts counts only if one of its concepts is in `SPECIFIC`. If any word
-        stands for the concept `formula`, the words for one concept are left out: for `return` if the reference has a
-        formula, otherwise for `formula`.
+        stands for the concept `formula`, the words of one concept are left out: those of `return` if the reference has
+        a formula, otherwise those of `formula`.
         """
         unasked = "return" if "formula" in self._kinds else "formula"
         found = {

@@ -64,7 +64,7 @@ def the(identifier: str) -> str:
 
 
 def is_plural(phrase: str) -> bool:
-    """Return True if a noun phrase looks plural by its last word; "number of …" and the like are not."""
+    """Return True if the last word of a noun phrase looks plural; a phrase such as "number of items" is singular."""
     if " of " in phrase:
         return False
     last = phrase.rsplit(" ", 1)[-1]
@@ -119,7 +119,7 @@ def listed(items: Sequence[str], last: str = "and") -> str:
 
 
 def as_sentence(clause: str, limit: int = 320) -> str:
-    """Format a clause as a sentence with a capital letter and a period; a long clause is cut to end in "and so on"."""
+    """Format a clause as a sentence with a capital letter and a period; cut a long one and add "and so on"."""
     clause = " ".join(clause.split())
     if len(clause) > limit:
         clause = clause[:limit].rsplit(" ", 1)[0].rstrip(",;( ")

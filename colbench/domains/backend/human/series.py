@@ -12,7 +12,7 @@ ORDINALS = {0: "first", 1: "second", 2: "third", 3: "fourth", 4: "fifth", -1: "l
 FROM_ZERO = "the position (counting from 0)"
 FROM_ONE = "the position (counting from 1)"
 SHORT_NAME = 2
-"""Length up to which a variable's name says little by itself."""
+"""Maximum length of a variable's name that says little by itself."""
 
 
 def called(func: ast.expr) -> str:
@@ -59,6 +59,12 @@ def _extreme(speaker: Says, node: ast.Call) -> str:
     return f"the {most} of {listed(speaker.each(node.args))}"
 
 
+def ordinal(place: int) -> str:
+    """Return the ordinal of an index, such as "first" for 0; negative indexes count from the end."""
+    later = f"number {place + 1}" if place >= 0 else f"number {-place} from the end"
+    return ORDINALS.get(place, later)
+
+
 def _key(speaker: Says, source: ast.expr, key: ast.expr) -> str:
     """Describe the key function of max, min and sorted."""
     if isinstance(key, ast.Attribute) and key.attr == "get":
@@ -66,7 +72,7 @@ def _key(speaker: Says, source: ast.expr, key: ast.expr) -> str:
     match key:
         case ast.Lambda(body=ast.Subscript(value=ast.Name(), slice=ast.Constant(value=int(place)))):
             entries = "items()" in ast.unparse(source)
-            return ("name", "value")[place] if entries and place < 2 else f"{ORDINALS[place]} value"
+            return ("name", "value")[place] if entries and place < 2 else f"{ordinal(place)} value"
         case ast.Lambda(body=ast.Subscript(value=ast.Name(), slice=ast.Constant(value=str(name)))):
             return quoted(name)
     return speaker.say(key).removeprefix("the ")
@@ -174,4 +180,7 @@ SPECIAL: dict[str, Callable[[Says, ast.Call], str]] = {
     "min": _extreme,
     "sorted": _sorted,
 }
-"""Functions that need more than a template, each with its describer, which returns "" if it does not apply."""
+"""Names of functions whose calls need more than a template, each with a function that describes such a call.
+
+The description is "" if the function cannot describe the call.
+"""

@@ -72,7 +72,8 @@ def _returned(function: Function) -> Iterator[ast.expr | None]:
     inner = {
         id(part)
         for node in ast.walk(function)
-        if isinstance(node, ast.FunctionDef | ast.Lambda) and node is not function
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        and node is not function
         for part in ast.walk(node)
     }
     for node in _in_order(function):

@@ -24,12 +24,12 @@ from colbench.domains.backend.human.names import (
 from colbench.domains.backend.human.series import (
     FROM_ONE,
     FROM_ZERO,
-    ORDINALS,
     SHORT_NAME,
     SPECIAL,
     called,
     comprehension,
     loop_names,
+    ordinal,
 )
 
 OPERATORS: dict[type[ast.operator], tuple[str, int]] = {
@@ -223,8 +223,9 @@ def _entry(speaker: Speaker, base: ast.expr, index: ast.expr) -> str:
     place = _place(index)
     if place is None:
         return _found_by(speaker, base, speaker.say(index))
-    ordinal = ORDINALS.get(place) or f"number {place + 1}"
-    return f"the {ordinal} {_one(speaker.bare(base))}"
+    if place < -1:
+        return f"the {_one(speaker.bare(base))} {ordinal(place)}"
+    return f"the {ordinal(place)} {_one(speaker.bare(base))}"
 
 
 def _found_by(speaker: Speaker, base: ast.expr, index: str) -> str:

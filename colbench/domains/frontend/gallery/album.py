@@ -54,7 +54,7 @@ class Album:
         self._shots: dict[str | Pair, Shot] = {}
 
     def can_take(self, target: str, page: str) -> bool:
-        """Return True if pictures of target, page and their difference exist or can be made from stored renders."""
+        """Return True if pictures of both pages and their difference exist or can be created from stored renders."""
         keys = sorted({self._key(target), self._key(page)})
         names = [_name(key) for key in keys]
         if target != page:
@@ -86,7 +86,7 @@ class Album:
         return self._shots[self._key(page)] if page else Shot(note=NO_PAGE)
 
     def difference(self, target: str, page: str | None) -> Shot:
-        """Return the picture of the difference of a target and a page; the pair must be from the last `take`."""
+        """Return the picture of the difference between a target and a page; the pair must be from the last `take`."""
         if page is None:
             return Shot(note=NOTHING_TO_COMPARE)
         if page == target:
@@ -119,7 +119,7 @@ class Album:
 
 
 def _name(*keys: str) -> str:
-    """Return the file name of a picture: of one render or, for two keys, of the difference between two."""
+    """Return the file name of the picture of a render or, for two keys, of the difference between two renders."""
     return "-".join(key[:NAME] for key in keys) + ".webp"
 
 

@@ -29,7 +29,7 @@ TASKS = 50
 DIALOGUES = 100
 """Maximum number of dialogues on one page, unless a task has more trials."""
 NEAR = 10
-"""Number of gallery pages before and after a page to which the page links."""
+"""Number of gallery pages to which a page links in each direction."""
 Row = Sequence[Rollout | None]
 """The planned dialogues on a task; None for an unfinished one."""
 WORDS = 300
@@ -43,7 +43,7 @@ class Picture(Struct, frozen=True, kw_only=True):
     shot: Shot
     metrics: str = ""
     note: str = ""
-    """An explanation, in case there is no picture."""
+    """The note of the page's score, shown if there is no picture."""
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -91,7 +91,7 @@ class Gallery(Mapping[str, str]):
         metrics: Sequence[Metric],
         floors: Mapping[str, str],
     ) -> None:
-        """Set up the gallery. `rollouts` are the finished dialogues by task; the domain has `metrics` and `floors`."""
+        """Set up the gallery. `rollouts`: finished dialogues by task. `metrics` and `floors`: those of the domain."""
         self._album, self._config = album, config
         self._tasks, self._rollouts = tasks, rollouts
         self._metrics, self._floors = metrics, floors

@@ -53,7 +53,8 @@ def _followed(
 def _outcome(one: Difference, left: Sequence[Difference]) -> Outcome:
     """Return the outcome of a difference, given the differences `left` on the next page.
 
-    The outcome is also `worse` if the next page lacks the block of the difference, and this page has the block.
+    The outcome is `worse` if the severity grew by at least the factor `WORSE`, or if the block, which this page has, is
+    missing on the next page.
     """
     alike = [other for other in left if other.subjects & one.subjects]
     same = [other.severity for other in alike if other.aspect == one.aspect]

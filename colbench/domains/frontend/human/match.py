@@ -17,7 +17,7 @@ from colbench.pages.render import Block
 Band = tuple[Block, ...]
 
 SAME_TEXT = 0.75
-"""Similarity above which two texts count as the same text, perhaps slightly changed."""
+"""Minimum similarity of two texts that count as the same text, perhaps slightly changed."""
 _UNRELATED = 0.25
 """Similarity that two unrelated texts have by chance."""
 _SAME_PLACE = 0.45
@@ -198,7 +198,7 @@ def _by_text(left: Sequence[Block], free: Sequence[Block], target: Page, made: P
 
 
 def _near(pair: Pair, found: Sequence[Pair]) -> bool:
-    """Return True if a pair's vertical shift is close to that of the nearest pair in `found`, by default 0."""
+    """Return True if a pair's vertical shift is close to that of the nearest pair in `found` (0 if it is empty)."""
     beside = min(found, key=lambda other: abs(other.theirs.y - pair.theirs.y), default=None)
     shift = beside.mine.y - beside.theirs.y if beside else 0
     return abs(pair.mine.y - pair.theirs.y - shift) <= max(

@@ -19,7 +19,7 @@ Answer = Callable[[Page], Iterator[str]]
 
 
 def answer(said: str, target: Render, heard: Sequence[str]) -> str:
-    """Answer the agent's questions briefly; without an answer, name the most noticeable parts not yet mentioned."""
+    """Return brief answers to a message's questions or, if there are none, the most noticeable parts not yet named."""
     page = take_in(target)
     asked = [tell for words, tell in _TOPICS if words.search(said)]
     sentences = list(dict.fromkeys(sentence for tell in asked for sentence in tell(page)))[:_MOST]

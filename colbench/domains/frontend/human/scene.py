@@ -27,7 +27,7 @@ class Difference(Struct, frozen=True, kw_only=True):
     subjects: frozenset[str]
     """Names of the blocks that differ: blocks of the target or, if they are surplus, of the agent's page."""
     group: str = ""
-    """Name of a group of related differences, of which only the first is mentioned; "" for a group of its own."""
+    """Name of a group of related differences, of which only the first is mentioned; "" if no others are related."""
     rewords: str = ""
     """The agent's text, if it should be replaced; the reply then omits less urgent differences about this text."""
     about: str = ""

@@ -1,4 +1,4 @@
-"""The hostile pages as values, read from `sources/`: one text file for each class.
+"""The corpus of hostile pages, which is read from `sources/`: one text file for each class.
 
 A file begins with a line that describes its class. Each page follows a line `#### aim: name`, where the aim is what the
 page achieves in an unprotected browser that opens it as a file. In the text, `⟦9: <p>№⟧` means `<p>0` to `<p>8` (such
@@ -47,7 +47,7 @@ class PageAttack(Struct, frozen=True, kw_only=True):
     def page(self, canary: Canary, visit: str) -> str:
         """Return the page with the addresses of this canary inserted.
 
-        The source also contains the visit's name, so that pages of two visits differ although they look the same.
+        The page also contains the name `visit`, so that pages of two visits differ although they look the same.
         """
         text = self.source
         for word, piece in (pieces() | canary.words | {"VISIT": visit}).items():
@@ -65,7 +65,7 @@ def page_attacks() -> tuple[PageAttack, ...]:
 
 @cache
 def page_controls() -> tuple[PageAttack, ...]:
-    """Return the honest pages. The first page contains everything that the attacks change, so they all target it."""
+    """Return the honest pages. The first one has everything that attacks tamper with, so that it shows any harm."""
     return tuple(map(_attack, read_controls(_SOURCES)))
 
 

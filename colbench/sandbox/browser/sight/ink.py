@@ -21,7 +21,7 @@ TEXT_CONTRAST = 20
 """Contrast in levels of a channel (0 to 255) below which text counts as unreadable."""
 AREA_CONTRAST = 6
 _NEAR = 0.55
-"""Maximum distance between the color of a text and its nearest pixel, as a share of the contrast.
+"""Maximum distance between a text's color and the most similar pixel, as a share of the contrast.
 
 Thin strokes are blended with the background and do not reach the text's color.
 """

@@ -79,7 +79,7 @@ class Rect(Struct, frozen=True):
         return self.left <= x < self.right and self.top <= y < self.bottom
 
     def points(self, count: int) -> Iterable[tuple[float, float]]:
-        """Return a grid of `count` x `count` points inside the area, none of them on the edge."""
+        """Yield a grid of `count` x `count` points inside the area, none of them on the edge."""
         for row in range(count):
             for column in range(count):
                 yield (

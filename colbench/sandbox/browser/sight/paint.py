@@ -177,7 +177,7 @@ class Canvas:
 
 
 def _whole(item: Item) -> Item:
-    """Return the drawing or form field around an item, else the item. So a drawing is never covered by its parts."""
+    """Return the drawing or form field around an item, else the item. A drawing is thus never covered by its parts."""
     while item.hidden and item.parent is not None:
         item = item.parent
     return item

@@ -1,4 +1,4 @@
-"""Tasks about alarms when it gets too cold, with decisions on the start and end of an alarm, gaps, and reminders."""
+"""Tasks about alarms for low temperatures, with decisions on the start and end of an alarm, gaps, and reminders."""
 
 from __future__ import annotations
 

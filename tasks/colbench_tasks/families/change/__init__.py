@@ -1,4 +1,4 @@
-"""Tasks about the coins of the change, with decisions on denominations, rounding, a fee, and a bonus."""
+"""Tasks about giving change in coins, with decisions on denominations, rounding, a fee, and a bonus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks about a ranking list, with decisions on direction, ties, shared places, and the number of lines."""
+"""Tasks about a ranking, with decisions on direction, ties, shared places, and the number of lines."""
 
 from __future__ import annotations
 

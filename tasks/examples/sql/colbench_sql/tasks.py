@@ -260,7 +260,7 @@ def _fact(decision: Decision, words: Words, chosen: Chosen, stated: Sequence[str
 
 
 def _databases(words: Words, chosen: Chosen, random: Random) -> list[str]:
-    """Return databases on which the reference returns rows. Each query with another option differs on one of them."""
+    """Return databases on which the reference returns rows; replacing any option changes the rows of at least one."""
     others = [
         query(words, {**chosen, decision.name: option})
         for decision in DECISIONS
