@@ -1,4 +1,4 @@
-"""An evaluation: an agent, a simulated human and tasks, run into a folder.
+"""An evaluation: a run of an agent with a simulated human on a set of tasks, stored in a folder.
 
 `evaluate` and `evaluate_async` are the library's entry points; they and the command line are built on `Evaluation`.
 Nothing here prints; an `Observer` receives the progress of the run.

@@ -260,7 +260,7 @@ class Design(Protocol):
     """
 
     chosen: Mapping[str, Hashable]
-    """The choices in the reference."""
+    """The choices that the task's reference makes."""
     usual: Mapping[str, Hashable]
     """The choices of the most likely guess."""
     questions: Mapping[str, Sequence[str]]

@@ -92,7 +92,7 @@ class Followed(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     fixed: int = 0
     kept: int = 0
-    """Number of differences that are still present, though perhaps smaller."""
+    """Number of those differences that are still present, though perhaps smaller."""
     worse: int = 0
 
     def __add__(self, other: Followed) -> Followed:

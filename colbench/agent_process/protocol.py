@@ -156,7 +156,7 @@ class Error(Struct, frozen=True, kw_only=True, tag="error", omit_defaults=True):
     kind: Kind = "exception"
     """The kind of failure."""
     stop: bool = False
-    """True if the run must stop because the user has to fix the cause, such as a refused key."""
+    """True if the run must stop because the user has to fix the cause, such as a rejected API key."""
 
 
 ToAgent = Start | Enter | Messages | End

@@ -183,7 +183,7 @@ class AskingReport(Struct, frozen=True, kw_only=True):
 
     dialogues: int
     estimated: bool
-    """True if decisions were read from references because tasks have no facts."""
+    """True if, for at least one dialogue, the decisions were derived from the reference because the task lists none."""
     metrics: dict[str, Interval]
     """Metrics by name; a mean leaves out dialogues in which the metric is undefined."""
     gain_per_question: Interval | None
@@ -226,7 +226,7 @@ class Ceiling(Struct, frozen=True, kw_only=True):
     """The scores of a run whose first messages state everything, and of the report's own run, on the same tasks."""
 
     run: str
-    """The folder of the run whose first messages state everything, as given."""
+    """The folder, as the user gave it, of the run whose first messages reveal every decision."""
     tasks: int
     """Tasks that both runs have scored."""
     value: Interval

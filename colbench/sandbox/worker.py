@@ -38,7 +38,10 @@ class Worker:
 
     @classmethod
     async def start(cls, tier: Tier, limits: Limits, *, rehearsal: bool = False) -> Worker:
-        """Start a server of this tier and wait until it is isolated. Raises SandboxError with the reason on failure."""
+        """Start a fork server with the isolation of `tier`, and wait until it is isolated.
+
+        Raises SandboxError with the reason on failure. A server for a `rehearsal` has another hash seed than the others.
+        """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             with theirs:

@@ -25,7 +25,7 @@ PANEL, CHARACTER = 2.15, 0.075
 
 @figures.style()
 def draw(results: Results) -> Figure:
-    """Return the picture: a panel for each measure, a row for each estimator, chance at 50%."""
+    """Return the figure: a panel for each measure, a row for each estimator, and a line at 50%, the level of chance."""
     names = [each.name for each in results.estimators]
     width = PANEL + CHARACTER * max(map(len, names)) / len(SHOWN)
     figure, (panels,) = figures.panels(

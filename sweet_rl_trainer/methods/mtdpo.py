@@ -1,12 +1,13 @@
-"""Multi-turn DPO: prefer whole dialogues to worse ones about the same task.
+"""Multi-turn DPO: prefer whole dialogues over worse ones about the same task.
 
     mtdpo-data    pairs of dialogues (τ⁺, τ⁻), tokenized; weight 1 for each token that the agent wrote
     mtdpo         L = -log σ(β (S(τ⁺) - S(τ⁻))) + λ NLL(τ⁺),   S(τ) = Σ_i log π(x_i) - log π_ref(x_i)
     export
 
 Paper: arXiv 2503.15478, section 5 (baselines) and the appendix on hyper-parameters: β 0.1, λ 0.01, learning rate 2e-7,
-batches of 8, 4 epochs (frontend design 8), at most 16,384 tokens. τ⁺ is the best dialogue of a task if it succeeded, τ⁻
-any worse one; in frontend design, any two dialogues whose cosines differ by at least 0.1 are a pair.
+batches of 8, 4 epochs (8 in frontend design), at most 16,384 tokens. τ⁺ is the best dialogue of a task if it succeeded,
+and τ⁻ is any worse one. In frontend design, any two dialogues form a pair if the CLIP cosines of their answers differ by
+at least 0.1.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from sweet_rl_trainer.settings import Count, LoraSettings, Shape
 
 T = TypeVar("T")
 MODEL_PLACEHOLDER = "{model}"
-"""Placeholder for the model's folder in the agent of a run."""
+"""Placeholder for the model's folder in a run's setting `agent`, as in `vllm:{model}`."""
 Fraction = Annotated[float, Meta(gt=0, le=1)]
 Side = Annotated[float, Meta(ge=0, lt=1)]
 

@@ -124,7 +124,7 @@ class Stage:
     """Everything that the output depends on in addition to the inputs, as plain values."""
     inputs: Mapping[str, Stage | Source] = field(default_factory=dict)
     estimate: Callable[[Known], Amount] | None = None
-    """A function that counts the work, for `--dry-run`."""
+    """A function that estimates the amount of work, for `--dry-run`."""
     shows: tuple[str, ...] | None = None
     """Names of the summary's values to show on the console; None: all of them."""
     view: Callable[[Path], View] | None = None

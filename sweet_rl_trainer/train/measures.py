@@ -1,7 +1,8 @@
 """Measures of replies in addition to the loss: their lengths, the KL to the reference, and entropy by turn.
 
-They cover the tokens with a nonzero weight, which the agent wrote. With `likelihood_over = "everything"`, a row also
-lists other tokens, which contribute only to the NLL.
+They cover only the tokens with a nonzero weight, which are those that the agent wrote. With
+`likelihood_over = "everything"`, a `Row` also lists tokens of the system and the human, which contribute only to the
+NLL.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Trajectory(Struct, frozen=True, kw_only=True):
     answer: str
     """The answer; empty if there is none."""
     reward: float | None
-    """The reward in the file, computed by the released scorer; None if the file has none."""
+    """The reward in the file, from the scorer that the paper's authors released; None if the file has none."""
     place: str
     """The file and the number of its line or row, for error messages."""
 

@@ -1,4 +1,4 @@
-"""The start of a browser in the strongest cage (way to isolate it) that works on this machine."""
+"""The launch of a browser in the strongest isolation (its "cage") that works on this machine."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     asking: dict[str, Estimate] = {}
     """`ask_precision`, `ask_recall`, `ask_f1`: means over the dialogues for which they are defined."""
     undisclosed: float | None
-    """Mean share of the hidden facts that answers used although the human had not told them."""
+    """Mean share of the hidden facts that answers used although the human had not revealed them."""
 
 
 class Receipt(Struct, frozen=True, kw_only=True):

@@ -49,8 +49,8 @@ class Scorers:
     ) -> None:
         """Prepare the scorers.
 
-        For a critic that sees pages, `pictures` is the folder of the pages' pictures, and `base` is the critic's
-        initial model.
+        `base` is the critic's initial model, and `references` the folder of its cached values. For a critic that sees
+        pages, `pictures` is the folder of the pages' pictures.
         """
         self._settings = recipe.table(CriticSettings).train
         self._adapters = recipe.lora

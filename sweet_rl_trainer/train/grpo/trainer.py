@@ -91,13 +91,14 @@ class DialogueTrainer(GRPOTrainer):  # type: ignore[misc]  # TRL has no types
 
 
 class Order(Sampler[int]):
-    """The order of the tasks, which is the order of TRL's sampler even when a run resumes.
+    """A sampler that yields the tasks in the order of TRL's sampler in an uninterrupted run, even after a resume.
 
-    TRL draws the order of each pass over the tasks from one random generator, and does not save its state.
+    TRL draws the order of every pass over the tasks from one random generator, whose state it does not save. After a
+    resume, this sampler therefore draws the orders of the completed passes again.
     """
 
     def __init__(self, new: Callable[[], Any], passes: Callable[[], int]) -> None:
-        """Create the order. `new` returns a new sampler of TRL, and `passes` the number of completed passes."""
+        """Create the sampler. `new` returns a new sampler of TRL, and `passes` the number of completed passes."""
         self._new, self._passes = new, passes
 
     def __iter__(self) -> Iterator[int]:

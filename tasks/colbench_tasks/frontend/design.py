@@ -114,7 +114,7 @@ class Design(Struct, frozen=True, kw_only=True):
 
     @property
     def inner(self) -> str:
-        """Return classes for a centered column of the content's width."""
+        """Return the CSS classes of a centered column that is as wide as the content."""
         return f"{WIDTH[self.width]} w-full mx-auto"
 
     @property

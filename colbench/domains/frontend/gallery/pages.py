@@ -175,7 +175,7 @@ class Gallery(Mapping[str, str]):
         )
 
     def _table(self, score: Score | None) -> tuple[Sequence[str], Mapping[str, Sequence[str]]]:
-        """Return the headings and rows of a table of all metrics, for the final page and for trivial pages."""
+        """Return the headings (metrics) and rows of a table: the final page, and the trivial pages for comparison."""
         names = [metric for metric in self._metrics if score and metric.name in score.metrics]
         if score is None or not names:
             return (), {}
