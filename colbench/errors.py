@@ -39,11 +39,11 @@ Kind = Literal[
 ]
 """The kind of a failure at a boundary.
 
-timeout       no answer in time
+timeout       no response in time
 connection    the server could not be reached, or the connection broke
 overload      the server was overloaded for longer than `endpoint_patience`
 server_error  HTTP 5xx, or a refusal known to be temporary
-malformed     the answer could not be read
+malformed     the response could not be read
 rejected      the server refused this request (HTTP 4xx)
 context       the dialogue is longer than the model's context
 empty         every reply was empty: cut before its first word, filtered, or just empty

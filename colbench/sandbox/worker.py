@@ -40,7 +40,7 @@ class Worker:
     async def start(cls, tier: Tier, limits: Limits, *, rehearsal: bool = False) -> Worker:
         """Start a fork server with the isolation of `tier`, and wait until it is isolated.
 
-        Raises SandboxError with the reason on failure. A server for a `rehearsal` has another hash seed than the others.
+        Raises SandboxError with the reason on failure. For a `rehearsal`, the server has another hash seed.
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:

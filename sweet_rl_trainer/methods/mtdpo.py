@@ -6,8 +6,8 @@
 
 Paper: arXiv 2503.15478, section 5 (baselines) and the appendix on hyper-parameters: β 0.1, λ 0.01, learning rate 2e-7,
 batches of 8, 4 epochs (8 in frontend design), at most 16,384 tokens. τ⁺ is the best dialogue of a task if it succeeded,
-and τ⁻ is any worse one. In frontend design, any two dialogues form a pair if the CLIP cosines of their answers differ by
-at least 0.1.
+and τ⁻ is any worse one. In frontend design, any two dialogues form a pair if the CLIP cosines of their answers differ
+by at least 0.1.
 """
 
 from __future__ import annotations

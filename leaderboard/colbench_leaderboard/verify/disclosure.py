@@ -1,4 +1,4 @@
-"""The disclosure audit of a dialogue: which hidden facts its answer uses although the human never told them.
+"""The disclosure audit of a dialogue: which hidden facts its answer uses although the human never revealed them.
 
 The hidden facts of a task are the facts that its request does not state. If the task has no such facts, they are the
 numbers and texts of its reference that the request lacks. A fact was told if one reply of the human contains the fact's
@@ -58,7 +58,7 @@ class Disclosure(Struct, frozen=True, kw_only=True):
 def disclosure(
     task: Task, rollout: Rollout, *, success: bool | None, rates: GuessRates, keyless: bool = True
 ) -> Disclosure:
-    """Count the hidden facts that an answer uses although the human never told them.
+    """Count the hidden facts that an answer uses although the human never revealed them.
 
     `rates` are measured on the receiver's tasks. `keyless` is False if the human may state facts in its own words.
     """
