@@ -507,7 +507,7 @@ def test_doctor_tries_the_browser_and_says_what_is_wrong_with_another(browser, m
     assert main(["doctor"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "-- browser /bin/true does not work; needed for frontend design" in printed
-    assert "does not report a Chromium version; install one with `pip install" in printed
+    assert "does not report a Chromium version; install a browser with `pip install" in printed
 
 
 def test_doctor_says_where_clips_weights_are_or_belong(tmp_path, monkeypatch, capsys):
