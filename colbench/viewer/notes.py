@@ -28,7 +28,7 @@ LONGEST_LABEL = 40
 LONGEST_TEXT = 10_000
 
 
-class Note(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Note(Struct, frozen=True, kw_only=True):
     """One version of a person's note on a dialogue; a version without labels and text deletes the note."""
 
     schema: str = SCHEMA

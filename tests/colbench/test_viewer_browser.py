@@ -278,6 +278,7 @@ def test_pages_whose_renders_are_gone_are_rendered_again(opened, serve, runs, tm
     page = go(opened, serve(folder, cache=tmp_path / "empty"))
     page.locator(".list tbody a").first.click()
     expect(page.locator(PICTURES).first).to_be_visible(timeout=180_000)
+    page.wait_for_function(EVERY_IMAGE_LOADED)  # before the server stops
     assert len(list((folder / "gallery").glob("*.webp"))) == 3
 
 

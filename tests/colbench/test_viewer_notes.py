@@ -20,7 +20,7 @@ from colbench.cli import main
 from colbench.errors import DataError, UserError
 from colbench.viewer.filters import NOTED, Filters
 from colbench.viewer.index import RunIndex, index_runs
-from colbench.viewer.notes import LONGEST_LABEL, Note, make_note, read_notes
+from colbench.viewer.notes import LONGEST_LABEL, SCHEMA, Note, make_note, read_notes
 from colbench.viewer.server import make_app
 
 HOSTILE = "</textarea><script>alert(1)</script>"
@@ -81,7 +81,8 @@ async def test_a_note_is_kept_with_the_run_shown_filtered_and_taken_back(run, cl
     index = RunIndex(run.path, "guesser")
     assert [row.key for row in Filters(label=NOTED).select(index.rows)] == [second.key]
     assert (run.path / "rollouts.jsonl").read_bytes() == rollouts
-    assert len((run.path / "notes.jsonl").read_bytes().splitlines()) == 3
+    lines = (run.path / "notes.jsonl").read_bytes().splitlines()
+    assert [json.loads(line)["schema"] for line in lines] == [SCHEMA] * 3
 
 
 async def test_a_note_from_elsewhere_is_refused(run, client):
