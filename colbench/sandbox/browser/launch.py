@@ -141,6 +141,6 @@ def caged(cage: Cage, pid_file: Path, program: Path) -> list[str]:
 
 
 def _gist(error: Exception) -> str:
-    """Return the last line of browser output in an error or, if there is no such output, the error's first line."""
+    """Return the last line of browser output in an error, or the error's first line if the browser wrote nothing."""
     said = [line.split("[err]")[-1].strip() for line in str(error).splitlines() if "[err]" in line]
     return said[-1] if said else str(error).split("\n", 1)[0]

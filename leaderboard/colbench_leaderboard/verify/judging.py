@@ -12,10 +12,12 @@ from msgspec import Struct
 
 from colbench.asking.derive import with_asking
 from colbench.config import RunConfig
+from colbench.dialogue import Ending
 from colbench.errors import InfrastructureError, UserError
 from colbench.interfaces import ProgressScorer
 from colbench.registry import get_domain
 from colbench.rollout import Rollout, Turn
+from colbench.runner import make_rollout
 from colbench.session import Session
 from colbench.task import Task
 from colbench_leaderboard.bundle.read import Cell
@@ -68,7 +70,7 @@ class Judge:
 
     async def void(self, tasks: Sequence[Task]) -> list[Task]:
         """Return the tasks that the scorer cannot judge, whatever the answer. Raises the same errors as `judged`."""
-        blanks = self._in_order(self._scored(_blank(task), task) for task in tasks)
+        blanks = self._in_order(self._scored(self._blank(task), task) for task in tasks)
         values = [blank.scores["default"].value async for blank in blanks]
         return [task for task, value in zip(tasks, values, strict=True) if value is None]
 
@@ -114,27 +116,22 @@ class Judge:
             differs=differs,
         )
 
+    def _blank(self, task: Task) -> Rollout:
+        """Return a dialogue with an empty answer, whose score shows if the task can be judged."""
+        return make_rollout(
+            self._session.cell(task),
+            turns=(Turn(raw="", said=""),),
+            ending=Ending(answer="", ended_by="answer"),
+            failure=None,
+            started="",
+            seconds=0.0,
+        )
+
     async def _scored(self, rollout: Rollout, task: Task) -> Rollout:
         scored = await self._session.score(rollout, task)
         if failed := scored.failure:
             raise InfrastructureError(f"{task.id}: {failed.boundary}: {failed.reason}")
         return scored
-
-
-def _blank(task: Task) -> Rollout:
-    """Return a dialogue on a task with an empty answer, whose score shows whether the task can be judged."""
-    return Rollout(
-        key="",
-        task_id=task.id,
-        task_hash=task.hash,
-        domain=task.domain,
-        trial=0,
-        seed=0,
-        request=task.request,
-        turns=(Turn(raw="", said=""),),
-        answer="",
-        ended_by="answer",
-    )
 
 
 @asynccontextmanager

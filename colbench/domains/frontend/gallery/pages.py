@@ -43,7 +43,7 @@ class Picture(Struct, frozen=True, kw_only=True):
     shot: Shot
     metrics: str = ""
     note: str = ""
-    """The note of the page's score, shown if there is no picture."""
+    """The note of the page's score, shown in place of a missing picture."""
 
 
 class Step(Struct, frozen=True, kw_only=True):
