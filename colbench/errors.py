@@ -2,7 +2,8 @@
 
 ColBenchError
  ├── UserError        the user's input is wrong: exit code 2, never a traceback
- │    └── DataError   a task file, run folder or record is malformed
+ │    ├── DataError   a task file, run folder or record is malformed
+ │    └── InUseError  another process uses the folder
  └── BoundaryError    something failed at a boundary; `kind` says how
       ├── AgentError           the agent under test failed: its dialogue scores 0
       └── InfrastructureError  not the agent's fault: the score stays None, the cell is retried
@@ -63,6 +64,10 @@ class UserError(ColBenchError):
 
 class DataError(UserError):
     """A file that ColBench was given to read is malformed."""
+
+
+class InUseError(UserError):
+    """The error for a folder that another process uses."""
 
 
 class BoundaryError(ColBenchError):

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from colbench.config import RunConfig, digest
 from colbench.config_errors import did_you_mean_path
-from colbench.errors import DataError, UserError
+from colbench.errors import DataError, InUseError, UserError
 from colbench.rollout import Rollout, encode_rollout, read_rollouts
 from colbench.rollout_file import RolloutReader, latest_rollouts
 from colbench.task import FRONTEND
@@ -234,8 +234,8 @@ def refuse_foreign(folder: Path, kind: str, mark: str, *, own: bool) -> None:
 def hold(file: Path, out: Path, *, wait: bool = False) -> Iterator[None]:
     """Lock a file, created if missing, against other processes until the context closes or this process ends.
 
-    Raises UserError, which names `--out`, if the file cannot be written, or if another process has locked it and `wait`
-    is False.
+    Raises UserError, which names `--out`, if the file cannot be written, and InUseError if another process has locked
+    it and `wait` is False.
     """
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -245,7 +245,7 @@ def hold(file: Path, out: Path, *, wait: bool = False) -> Iterator[None]:
     try:
         _lock(handle, file.parent, wait=wait)
     except BlockingIOError as cause:
-        raise UserError(f"{out} is in use by another colbench process") from cause
+        raise InUseError(f"{out} is in use by another colbench process") from cause
     else:
         yield
     finally:

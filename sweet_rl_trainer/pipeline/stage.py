@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -163,9 +164,16 @@ class Stage:
 
         The stage's inputs must be done.
         """
-        folder = self.folder(root)
-        with hold(folder / LOCK, root, wait=True):
-            return self.report(root) or self._act(folder, root)
+        with self.lock(root, wait=True):
+            return self.run_locked(root)
+
+    def lock(self, root: Path, *, wait: bool = False) -> AbstractContextManager[None]:
+        """Return a context that locks the stage's folder against other processes (`run_folder.hold`)."""
+        return hold(self.folder(root) / LOCK, root, wait=wait)
+
+    def run_locked(self, root: Path) -> Report:
+        """Run the stage unless it is done, and return its report. The caller holds the stage's lock."""
+        return self.report(root) or self._act(self.folder(root), root)
 
     def _act(self, folder: Path, root: Path) -> Report:
         begun = time.monotonic()

@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from msgspec.structs import replace
 from rich.text import Text
 
 from colbench.console import errors
-from colbench.errors import UserError
+from colbench.errors import InUseError, UserError
 from colbench.run_folder import hold
 from colbench.version import __version__
 from sweet_rl_trainer.model.digest import model_digest
@@ -59,8 +60,7 @@ class Runner:
         """
         for stage in unfinished(last, self.out):
             if stage.report(self.out) is None:
-                name = stage.folder(self.out).name
-                errors().print(Text(f"{self.part}: {stage.name}: {name}"))
+                self._say(stage)
                 stage.run(self.out)
         return last.folder(self.out)
 
@@ -68,23 +68,33 @@ class Runner:
         """Run a stage as `made` does, but raise NotMadeError if another process is running a stage that is needed."""
         for stage in unfinished(last, self.out):
             if stage.report(self.out) is None:
-                if self._is_held(stage):
-                    raise NotMadeError
-                self.made(stage)
+                self._run_alone(stage)
         return last.folder(self.out)
+
+    def _run_alone(self, stage: Stage) -> None:
+        with ExitStack() as locks:
+            try:
+                locks.enter_context(stage.lock(self.out))
+            except InUseError as cause:
+                raise NotMadeError(stage) from cause
+            if stage.report(self.out) is None:
+                self._say(stage)
+                stage.run_locked(self.out)
 
     def found(self, last: Stage) -> Path:
         """Return the folder of a finished stage. Raises NotMadeError if the stage is not finished."""
         if last.report(self.out) is None:
-            raise NotMadeError
+            raise NotMadeError(last)
         return last.folder(self.out)
 
-    def _is_held(self, stage: Stage) -> bool:
-        try:
-            with hold(stage.folder(self.out) / LOCK, self.out):
-                return False
-        except UserError:
-            return True
+    def wait(self, stage: Stage) -> None:
+        """Wait until no other process is running a stage."""
+        with stage.lock(self.out, wait=True):
+            pass
+
+    def _say(self, stage: Stage) -> None:
+        name = stage.folder(self.out).name
+        errors().print(Text(f"{self.part}: {stage.name}: {name}"))
 
 
 def run(
@@ -154,25 +164,31 @@ def _made_base(graph: Graph, runner: Runner, wanted: str) -> str:
 
 
 def each_made(left: list[Part], runner: Runner) -> Iterator[Part]:
-    """Run all parts, and yield each one when it is done. Parts that another process is running come last."""
+    """Run all parts, and yield each one when it is done. Parts that another process is running come last.
+
+    If other processes are running a stage of every part, wait for the first of these stages.
+    """
     while left:
-        done = next((part for part in left if _is_made(part, runner)), None)
-        if done is None:
-            done = left[0]
-            runner.part = done.name
-            done.make(runner.made)
-        left.remove(done)
-        yield done
+        blocking: list[Stage] = []
+        for part in left:
+            stage = _blocking(part, runner)
+            if stage is None:
+                left.remove(part)
+                yield part
+                break
+            blocking.append(stage)
+        else:
+            runner.wait(blocking[0])
 
 
-def _is_made(part: Part, runner: Runner) -> bool:
-    """Run a part. Return False if another process is running one of its stages, else True."""
+def _blocking(part: Part, runner: Runner) -> Stage | None:
+    """Run a part. Return the stage that another process is running; None if the part is done."""
     runner.part = part.name
     try:
         part.make(runner.made_alone)
-    except NotMadeError:
-        return False
-    return True
+    except NotMadeError as blocked:
+        return blocked.stage
+    return None
 
 
 def gathered(head: Results, parts: Iterable[Part], runner: Runner) -> Results:

@@ -38,6 +38,10 @@ UNTRAINABLE = NoPairsError, NothingLeftError, NoScaleError
 class NotMadeError(Exception):
     """The error for a stage that has no output and must not be run now."""
 
+    def __init__(self, stage: Stage) -> None:
+        super().__init__(stage.name)
+        self.stage = stage
+
 
 @dataclass(frozen=True, kw_only=True)
 class Part:

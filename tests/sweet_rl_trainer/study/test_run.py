@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -14,11 +15,10 @@ pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
 from colbench.errors import UserError
-from colbench.run_folder import hold
 from sweet_rl_trainer.data.pairs import NoPairsError
 from sweet_rl_trainer.methods.credit.scale import NoScaleError
 from sweet_rl_trainer.pipeline.base import MODEL
-from sweet_rl_trainer.pipeline.stage import DONE, LOCK, Report, Stage
+from sweet_rl_trainer.pipeline.stage import DONE, Report, Stage
 from sweet_rl_trainer.study.arms import NAMED, chosen
 from sweet_rl_trainer.study.evaluate import OUTCOMES
 from sweet_rl_trainer.study.graph import Graph
@@ -84,7 +84,7 @@ def test_what_another_process_is_at_is_put_off(tmp_path):
         one.name: Part(name=one.name, make=lambda made, one=one: made(one)) for one in (last, free)
     }
     runner, made = Runner(tmp_path), []
-    with hold(held.folder(tmp_path) / LOCK, tmp_path):
+    with held.lock(tmp_path):
         with pytest.raises(NotMadeError):
             runner.made_alone(last)
         for part in each_made([each["last"], each["free"]], runner):
@@ -95,6 +95,40 @@ def test_what_another_process_is_at_is_put_off(tmp_path):
     list(each_made([each["last"], each["free"]], runner))
     assert (last.folder(tmp_path) / "made").exists()
     assert sorted(cost.stage for cost in costs(tmp_path)) == ["free", "held", "last"]
+
+
+class Waiting(Runner):
+    """A runner for which another process finishes its stage as soon as this one waits."""
+
+    def __init__(self, out, lock):
+        super().__init__(out)
+        self.lock, self.waited = lock, []
+
+    def wait(self, stage):
+        self.lock.close()
+        super().wait(stage)
+        self.waited.append(stage.name)
+
+
+def test_after_waiting_for_a_stage_a_process_runs_whatever_part_is_free(tmp_path):
+    shared = stage("shared")
+    first, second = stage("first", needed=shared), stage("second", needed=shared)
+    left = [Part(name=one.name, make=lambda made, one=one: made(one)) for one in (first, second)]
+    with ExitStack() as other, ExitStack() as lock:
+        lock.enter_context(shared.lock(tmp_path))
+        other.enter_context(first.lock(tmp_path))
+        runner = Waiting(tmp_path, lock)
+        assert next(each_made(left, runner)).name == "second"
+        assert runner.waited == ["shared"]
+    assert not first.report(tmp_path)
+
+
+def test_a_folder_that_cannot_be_written_is_not_waited_for(tmp_path):
+    one = stage("one")
+    (tmp_path / one.folder(tmp_path).name).touch()
+    part = Part(name="one", make=lambda made: made(one))
+    with pytest.raises(UserError, match="cannot be written"):
+        list(each_made([part], Runner(tmp_path)))
 
 
 def test_what_is_not_made_is_not_found(tmp_path):
