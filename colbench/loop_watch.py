@@ -140,7 +140,7 @@ class LoopWatch:
             self._treat(clock, frames, now - self._suspected_since)
 
     def _answer(self) -> None:
-        """Record that the event loop responds; if it was blocked, count the time of the blocking."""
+        """Record that the event loop responds; if it was blocked, add the duration to the total."""
         now = time.monotonic()
         with self._lock:
             if self._asked is not None and now - self._asked >= BLOCKED:

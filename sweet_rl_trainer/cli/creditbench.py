@@ -82,7 +82,7 @@ def add_to(commands: Any) -> None:
         "--out",
         metavar="DIR",
         type=Path,
-        help=f"folder for all outputs (default: {FOLDER}, or {FOLDER}-quick)",
+        help=f"folder for all outputs (default: {FOLDER}; with --quick: {FOLDER}-quick)",
     )
     add_output_flags(parser, document="the results")
     parser.set_defaults(run=run)

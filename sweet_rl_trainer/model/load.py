@@ -77,7 +77,7 @@ def load_model(
         {*report["missing_keys"], *(name for name, *_ in report["mismatched_keys"])}
     ):
         raise DataError(
-            f"{folder}: its weights are missing or have the wrong shape: {_some(lacking)}"
+            f"{folder}: these weights are missing or have the wrong shape: {_some(lacking)}"
         )
     return _without_packing(model)
 

@@ -168,7 +168,13 @@ BARE, BATCHES, CROP = "bare loop", f"bare loop, batches of {BATCH}", "encoder, t
         )
         for side in (BARE, BATCHES)
     ]
-    + [Ratio(f"CPU to the {BATCHES}", f"{CROP}: CPU a picture", f"{BATCHES}: CPU a picture")],
+    + [
+        Ratio(
+            f"CPU time relative to the {BATCHES}",
+            f"{CROP}: CPU a picture",
+            f"{BATCHES}: CPU a picture",
+        )
+    ],
     goals=[Goal(f"{CROP}: pictures a second", wanted=18, better="higher")],
     options=options,
     needs=missing,

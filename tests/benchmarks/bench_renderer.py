@@ -50,7 +50,7 @@ MEMORY_RENDERS = 400
 AT_ONCE = 4
 OURS, PLAYWRIGHT = "renderer", "Playwright"
 FIREFOX = "Firefox"
-CACHED_FIREFOX = "Firefox, stylesheet kept"
+CACHED_FIREFOX = "Firefox, stylesheet cached"
 Way = Callable[[list[str]], Awaitable[Spent]]
 
 
@@ -212,7 +212,7 @@ def times_as_fast(way: str, wanted: float | None = None) -> Iterator[Ratio]:
     yield Ratio(
         f"times as fast as {way}", f"{way}: wall a page", f"{OURS}: wall a page", "higher", wanted
     )
-    yield Ratio(f"CPU to {way}", f"{OURS}: CPU a page", f"{way}: CPU a page")
+    yield Ratio(f"CPU time relative to {way}", f"{OURS}: CPU a page", f"{way}: CPU a page")
 
 
 @benchmark(

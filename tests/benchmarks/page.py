@@ -91,7 +91,7 @@ def _circumstances(record: Record) -> str:
     return (
         f"{when}, commit {machine.commit}, {rounds} round{'s' * (rounds > 1)}; {machine.cores} cores of "
         f"{machine.processor}, {machine.memory_gb} GB, Python {machine.python}, Linux {machine.kernel}; other "
-        f"programs {100 * record.others:.0f}% of the CPU{BUSY * (record.others > QUIET)}."
+        f"programs used {100 * record.others:.0f}% of the CPU{BUSY * (record.others > QUIET)}."
     )
 
 

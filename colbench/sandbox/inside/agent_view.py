@@ -24,10 +24,10 @@ _NO_NAMES = "passwd: files\ngroup: files\nhosts: files\n"
 
 
 def view(shown: Mapping[str, str], links: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
-    """Return bubblewrap options: a list that applies the rules, and one that write-protects folders at hidden paths.
+    """Return two lists of bubblewrap options. Options that create more files in the view must come between the two.
 
-    `shown`: the rule of each path. `links`: symbolic links on these paths, each as path and target. Options that create
-    further files in the view belong between the two lists.
+    The first list applies the rules; the second one write-protects the empty folders that replace hidden paths.
+    `shown`: the rule of each path. `links`: symbolic links on these paths, each as path and target.
     """
     wanted = dict(shown)
     apart, found = _take_apart(wanted)

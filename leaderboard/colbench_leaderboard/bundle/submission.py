@@ -107,7 +107,7 @@ def submission_of(values: dict[str, Any], file: str) -> Submission:
         raise DataError(f"{file}: unknown key `{unknown[0]}`; known keys: {', '.join(QUESTIONS)}")
     if open_questions := list(_unanswered(values)):
         asked = "\n".join(f"  {key}: {QUESTIONS[key]}" for key in open_questions)
-        raise DataError(f"{file}: not answered:\n{asked}")
+        raise DataError(f"{file}: these questions have no answer:\n{asked}")
     try:
         submission = msgspec.convert(values, Submission)
     except msgspec.ValidationError as cause:

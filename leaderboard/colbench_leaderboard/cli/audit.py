@@ -29,8 +29,8 @@ def add_to(actions: Any) -> None:
     parser.add_argument(
         "--head",
         metavar="SHA256|FILE",
-        help="a head of the log that you saved earlier, or a file written by `colbench "
-        "leaderboard head`: the log must still contain it and only extend it",
+        help="a log head that you saved earlier, or a file written by `colbench leaderboard head`; "
+        "the audit checks that records were only appended to the log after this head",
     )
     parser.add_argument(
         "--signers",

@@ -44,7 +44,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--tasks",
         metavar="SOURCE",
-        help="your own copy of the tasks (default: the bundled set that the bundle names)",
+        help="your own copy of the tasks (default: the task set shipped with ColBench that the bundle names)",
     )
     parser.add_argument(
         "--replay",

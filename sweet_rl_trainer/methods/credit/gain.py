@@ -32,10 +32,10 @@ class GainPotential:
     """The potential Φ from a reference model; None if a state plus the reference c exceeds `max_length` tokens."""
 
     def __init__(self, reference: Scorer, chat: Chat, *, budget: int, max_length: int) -> None:
-        """Create the potential.
+        """Create the function that computes the potential Φ.
 
         Args:
-            reference: π_ref, with the cache that stores its values by content.
+            reference: Scorer for π_ref; its cache finds values by the content of the input.
             chat: The tokenizer and chat template of π_ref.
             budget: Maximum number of tokens in one row of a batch, which determines memory use.
             max_length: Maximum number of tokens of a state plus the privileged information c.

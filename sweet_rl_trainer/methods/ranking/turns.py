@@ -179,11 +179,11 @@ def by_wording(
     tasks: Mapping[str, Task],
     play: Callable[[list[Opening]], Sequence[T]],
 ) -> Iterator[dict[str, T] | None]:
-    """Yield, for each turn, the results of its candidates by their text, without outer whitespace.
+    """Yield a dict for each turn. It maps the text of each candidate, without outer whitespace, to its result.
 
-    `tasks` is keyed by task hash. For a turn of a task that is not in `tasks`, None is yielded. `play` is called once,
-    with one opening for each distinct candidate of each turn; an opening ends with its candidate. `play` returns one
-    result for each opening.
+    `tasks` is keyed by task hash. If the turn's task is not in `tasks`, None is yielded instead. `play` is called once,
+    with an opening for each distinct candidate of each turn: the dialogue up to and including the candidate. `play`
+    returns a result for each opening, in the same order.
     """
     openings = [
         opening(each.turn, text, tasks)

@@ -21,12 +21,12 @@ from colbench_leaderboard.bundle.submission import QUESTIONS, read_submission, t
         ("models", "[results]\nmodels", "`results`: scores are not submitted"),
         ('tools = "none"', 'tools = "none"\nsuccessRate = 1', "`disclosures.successRate`: scores are not"),
         ("models", "colour = 1\nmodels", "unknown key `colour`; known keys: name, organization"),
-        ('tools = "none"', "", "not answered:\n  disclosures.tools: tools besides its model"),
-        ('name = "Guesser"', 'name = ""', "not answered:\n  name: name of the system"),
+        ('tools = "none"', "", "these questions have no answer:\n  disclosures.tools: tools besides its model"),
+        ('name = "Guesser"', 'name = ""', "these questions have no answer:\n  name: name of the system"),
         ('"open"', '"best"', '`track` ("standard" (bundled'),
         ("= false\nhuman", '= "no"\nhuman', "`disclosures.trained_on_colbench` (true if it was trained"),
         ('name = "Guesser"', 'name = "Gu\u202eesser"', "`name` contains an invisible character: U+202E"),
-        ("models = []", "models = [{}]", "not answered:\n  models.name: a model's name"),
+        ("models = []", "models = [{}]", "these questions have no answer:\n  models.name: a model's name"),
         ("models = []", "models = 3", "`models` (the models that it uses"),
         ("[disclosures]", "[disclosures", "is not valid TOML"),
     ],
@@ -56,7 +56,7 @@ def test_the_template_asks_every_question_and_is_refused_as_long_as_it_is_empty(
     text = out.read_text()
     for question in QUESTIONS.values():
         assert question in text
-    with pytest.raises(DataError, match="not answered"):
+    with pytest.raises(DataError, match="no answer"):
         read_submission(out)
     assert main(["submit", "pack", "--template", str(out)]) == 2
     assert f"--template {out}: already exists; pass it with --meta" in capsys.readouterr().err

@@ -28,9 +28,9 @@ SECTIONS: dict[str, Section] = {}
 
 
 def section(says: str, *uses: str, roomy: bool = True) -> Callable[[Build], Build]:
-    """Return a decorator that registers a function as a section under its name.
+    """Return a decorator that registers a function as a section; the function's name becomes the section's name.
 
-    `roomy` is True if the section uses the design's spacing.
+    `says` and `uses`: as in `Section`. `roomy`: True if the section uses the design's spacing.
     """
     shown = (*uses, "room") if roomy else uses
 
