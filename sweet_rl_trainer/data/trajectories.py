@@ -115,7 +115,7 @@ def _ended_by(replies: Sequence[str]) -> EndedBy:
 
 
 def messages_of(system: str, heard: Sequence[str], said: Sequence[str]) -> tuple[Message, ...]:
-    """Return a dialogue's messages: the system prompt, if any, then `heard` (user) and `said` (assistant) alternating."""
+    """Return a dialogue's messages: the system prompt, if any, then `heard` (user) and `said` (assistant) by turns."""
     first = [Message(role="system", content=system)] if system else []
     turns = [
         message

@@ -38,7 +38,7 @@ def syntax(source: str) -> Syntax:
 
 
 def shape(source: str) -> tuple[str, ...]:
-    """Return the kinds of a program's syntax nodes in source order; for text that is not valid Python, words and symbols."""
+    """Return the kinds of a program's syntax nodes in order; for text that is not valid Python, words and symbols."""
     return tuple(part for part in syntax(source) if isinstance(part, str)) or token_parts(source)
 
 

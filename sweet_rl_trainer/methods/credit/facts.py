@@ -39,7 +39,7 @@ Facts = frozenset[str]
 
 
 class FactsPotential:
-    """A function that returns the potential Φ from the facts revealed so far; None if the task's decisions are not known."""
+    """A function that returns the potential Φ by the facts revealed so far, or None if the decisions are not known."""
 
     def __init__(self, *, told_later: float) -> None:
         """Create the potential. `told_later` is p, the probability that an unrevealed fact is revealed later."""
