@@ -46,7 +46,8 @@ def read_isolation(config: RunConfig) -> RunConfig:
             )
     if config.agent_write and config.agent_sandbox:
         raise UserError(
-            "--agent-write: an agent with --agent-sandbox may write nowhere; remove one of them"
+            "--agent-write: cannot be combined with --agent-sandbox, because a sandboxed agent may "
+            "write to no folder; use only one of them"
         )
     if not config.agent_endpoint:
         return config
@@ -99,7 +100,7 @@ def process_of(agent: object) -> str:
 def _hide_tasks(agent: PythonAgent, config: RunConfig, out: Path | None) -> str:
     """Isolate an agent from the tasks, and return a description of what it may still reach.
 
-    Raises SandboxError if that is not possible, UserError if a folder of `agent_write` cannot be used.
+    Raises SandboxError if the agent cannot be isolated, UserError if a folder of `agent_write` cannot be used.
     """
     from colbench.sandbox.agent import OpenSandbox, find_hidden, why_not_open
 
@@ -178,6 +179,6 @@ def _shut_in(agent: object, config: RunConfig, out: Path | None) -> str:
 
 
 def _named(config: RunConfig) -> list[str]:
-    """Return the paths of a Python agent's files, and all its arguments, because each of them may be a path."""
+    """Return the paths of a Python agent's files, and the agent's arguments, because any argument may be a path."""
     files = files_of("agent", config.agent)
     return [*map(str, files), *map(str, arguments("agent", config).values())]

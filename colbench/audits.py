@@ -1,4 +1,4 @@
-"""The audits of a finished dialogue: leaks in the human's replies, and the decisions asked for and revealed.
+"""The audits of a finished dialogue: what the human leaked, what the agent asked for, and what the human revealed.
 
 Auditing reads the task's reference and every message. It takes half of the CPU time of a dialogue with a fast agent.
 """
@@ -33,7 +33,8 @@ class InProcess:
 def audited(task: Task, rollout: Rollout) -> Rollout:
     """Return a copy of a rollout that also records what the human leaked in each turn.
 
-    Unless scoring failed, the copy also records the measures of the agent's questions. Known leaks are kept.
+    Unless scoring failed, the copy also records the measures of the agent's questions. If every reply of the human
+    already has its leak, these leaks are kept.
     """
     if any(turn.human is not None and turn.leak is None for turn in rollout.turns):
         rollout = replace(rollout, turns=audit_turns(task, rollout.turns))

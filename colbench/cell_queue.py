@@ -19,7 +19,7 @@ from colbench.rollout import Failure, Rollout, is_settled
 GIVE_UP_AFTER = 20
 """Number of consecutive dialogues after which a run stops if all failed because a model server did not answer."""
 LOSSES = 2
-"""Number of workers lost while running a cell, after which the cell is not run again in this attempt."""
+"""Number of times that a cell can lose its worker; after that, the cell is not run again in this attempt."""
 REPLIES_INTERVAL = 1.0
 """Seconds between two reports of the number of the agent's replies."""
 SCORING_BOUNDARIES = {"scorer", "sandbox", "render"}
@@ -51,7 +51,7 @@ class ReplyCount:
 
     @contextmanager
     def including(self, turns: Sized) -> Iterator[None]:
-        """Count a dialogue's turns: as running while the context is open, and as ended from then on."""
+        """Include a dialogue's turns in the total. While the context is open, `turns` may still grow."""
         self._running[id(turns)] = turns
         try:
             yield

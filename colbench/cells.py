@@ -21,7 +21,7 @@ class Cell(Struct, frozen=True, kw_only=True):
     key: str
     seed: int
     request: str = ""
-    """The first message; by default the task's request."""
+    """The first message; if empty, the task's request."""
 
 
 def plan(
@@ -33,7 +33,10 @@ def plan(
     *,
     shard: Shard | None = None,
 ) -> Iterator[Cell]:
-    """Yield the cells of a run, or of a shard: trial 0 of every task, then trial 1 of every task, and so on."""
+    """Yield the cells of a run, or of a shard: trial 0 of every task, then trial 1 of every task, and so on.
+
+    `told` is the setting `RunConfig.told`, which determines the first message of each dialogue.
+    """
     for trial in range(trials):
         for task in tasks:
             if in_shard(shard, task.id, task.hash, trial):

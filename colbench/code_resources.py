@@ -21,7 +21,7 @@ class CodeResources(Resources):
 
     @property
     def isolation(self) -> str:
-        """Tier, Python version and limits of the sandbox, once started."""
+        """Tier, Python version and limits of the sandbox; known once the sandbox has been started."""
         return self.sandbox.environment
 
     async def __aenter__(self) -> CodeResources:

@@ -52,9 +52,12 @@ class CommandParser(argparse.ArgumentParser):
         return found, unknown
 
     def error(self, message: str) -> NoReturn:
-        """Print the usage and the message, and exit with code 2. If the command is missing, say how to list all."""
+        """Print the usage and the message, and exit with code 2.
+
+        If the command is missing, the message also says how to list all commands.
+        """
         if message.endswith(("required: COMMAND", "required: ACTION")):
-            message += f"; `{self.prog} --help` lists all"
+            message += f"; `{self.prog} --help` lists all commands"
         super().error(message)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -104,9 +107,10 @@ def first_word(words: Sequence[str]) -> str:
 
 
 def refuse_moved(name: str, words: Sequence[str], moved: Mapping[str, str]) -> int:
-    """Report a renamed command of the program `name` and return the exit code; 0 if the command was not renamed.
+    """Report a command that was renamed, and return the exit code; return 0 if the command was not renamed.
 
-    `moved` maps old commands, such as `"tasks check"`, to the command lines that replace them.
+    `name` is the program, and `words` are its arguments. `moved` maps old commands, such as `"tasks check"`, to the
+    command lines that replace them.
     """
     for old, new in moved.items():
         parts = old.split()

@@ -28,7 +28,10 @@ Price = tuple[Annotated[float, Meta(ge=0)], Annotated[float, Meta(ge=0)]]
 EXECUTION_ARGS = {
     "concurrency", "timeout", "retries", "port", "startup_timeout", "log", "api_key_env", "client",
 }  # fmt: skip
-"""Arguments that are not pinned, because they cannot change the results of the built-in agents and humans."""
+"""Arguments of agents and humans that are not pinned (see `RunConfig.pins`).
+
+They cannot change the results of the built-in agents and humans.
+"""
 
 
 class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -204,7 +207,8 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Positive,
         Option(
             "run",
-            "time limit for the agent per dialogue and for each human reply; excludes waiting for model servers",
+            "limit on the agent's total time in a dialogue, and on the time for each human reply; excludes waiting for "
+            "model servers",
             metavar="SECONDS",
         ),
     ] = 1800.0
@@ -301,7 +305,12 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = 0
     sandbox_tier: Annotated[
         str | None,
-        Option("sandbox", "tier, such as T1 (default: strongest)", metavar="T", effect="execution"),
+        Option(
+            "sandbox",
+            "sandbox tier, such as T1 (default: the strongest that works)",
+            metavar="T",
+            effect="execution",
+        ),
     ] = None
     sandbox_packages: Annotated[
         tuple[str, ...],
@@ -364,7 +373,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 @cache
 def settings() -> dict[str, Setting]:
-    """Return each field of RunConfig with its declared options, by name."""
+    """Return the fields of RunConfig, each with everything that its `Option` declares, by name."""
     return read_settings(RunConfig)
 
 

@@ -26,7 +26,7 @@ _INHERITED = "_COLBENCH_OUTPUT"
 
 
 def add_output_flags(parser: argparse.ArgumentParser, *, document: str) -> None:
-    """Add `--json`, which prints the `document` alone on standard output, and `--quiet`."""
+    """Add the flags `--json` and `--quiet`. `document` says in the help text what `--json` prints."""
     parser.add_argument(
         "--json",
         action="store_true",

@@ -1,6 +1,6 @@
-"""Detection of a source that is a copy of another one, by comparing their parts in order.
+"""Detection of copies: the parts of two sources are compared in order.
 
-Domains split a source into parts that renaming and layout do not change; see `Domain.copied`.
+Each domain splits sources into parts, preferably parts that renaming and layout do not change; see `Domain.copied`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from difflib import SequenceMatcher
 from colbench.items import TOKEN
 
 ALIKE = 0.97
-"""Minimum share of common parts of two sources that count as the same."""
+"""Minimum share of parts that two sources must have in common to count as the same."""
 LEAST = 20
 """Minimum number of parts of a reference; shorter code could have been written independently."""
 LONGER = 3
-"""Factor by which an answer must have more or fewer parts than the reference to be too long or too short for a copy."""
+"""Maximum ratio between the numbers of parts of a copy and its reference, whichever of them has more parts."""
 
 
 def is_copy(reference: Sequence[object], parts: Sequence[object]) -> bool:

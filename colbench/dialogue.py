@@ -116,7 +116,7 @@ class Dialogue:
         turns: list[Turn] | None = None,
         request: str = "",
     ) -> None:
-        """Start with the human's request, by default the task's.
+        """Start the dialogue with the message `request`; if it is empty, with the task's request.
 
         `images`: True if the agent is shown pictures. `turns`: the list to which turns are appended.
         """

@@ -57,7 +57,7 @@ class Metric(Struct, frozen=True, kw_only=True):
     direction: Literal["higher", "lower"] = "higher"
     """The direction of better values, higher or lower; `lower` is allowed only for the role `detail`."""
     digits: int | None = None
-    """Number of decimal places that are the same on all machines; None if all are."""
+    """Number of decimal places that are the same on all machines; None if all decimal places are the same."""
     lacking: str = ""
     """Reason why an answer may lack the metric, and how to enable it."""
     description: str = ""
@@ -82,9 +82,9 @@ class Defaults(Struct, frozen=True, kw_only=True):
 
 
 class Resources:
-    """The tools that scoring a domain needs on this machine; entering the context starts them, leaving it stops them.
+    """The tools that a domain needs to score answers. Entering the context starts the tools, and leaving it stops them.
 
-    This base class needs nothing.
+    This base class has no tools.
     """
 
     workers: int = 1
@@ -180,7 +180,7 @@ class Domain:
         return FactsHuman()
 
     def model_human(self, chat: ChatModel, voice: Voice) -> HumanSimulator:
-        """Return the simulated human that a language model plays with a prompt."""
+        """Return the simulated human that the model `chat` plays; `voice` has the prompt and the sampling settings."""
         return TextHuman(chat, voice)
 
     def scorer_flags(self, scorer: str) -> tuple[str, ...]:  # noqa: ARG002

@@ -26,7 +26,7 @@ def encode_lines(tasks: Iterable[Task]) -> Iterator[bytes]:
 
 
 def official_row(task: Task) -> dict[str, Any]:
-    """Return a task as a row of the official files, with the same columns; calls are named `test1`, `test2`, etc."""
+    """Return a task as a row with the columns of the official files; its test calls are named `test1`, `test2`, etc."""
     hidden = task.hidden
     row: dict[str, Any] = {"ground_truth": hidden.reference, "problem_description": task.request}
     if hidden.tests:

@@ -22,8 +22,8 @@ from colbench.options import Setting
 PREFIX = "COLBENCH_"
 OTHER_VARIABLES = {
     "COLBENCH_CACHE": "cache folder for tasks, renders and weights (default: ~/.cache/colbench)",
-    "COLBENCH_OFFICIAL_DIR": "folder with the official files, used before the hub",
-    "COLBENCH_VLLM": "executable that vllm: agents start (default: next to Python, else on PATH)",
+    "COLBENCH_OFFICIAL_DIR": "folder with the official files, used instead of the Hub",
+    "COLBENCH_VLLM": "vLLM executable that vllm: agents start (default: the one next to Python, else the one on PATH)",
     "COLBENCH_OFFICIAL_DATA": "folder with real task rows, for tests and benchmarks",
 }
 """Environment variables that are not fields of RunConfig."""
@@ -38,7 +38,10 @@ Found = tuple[str, str, Any]
 
 
 def add_config_flags(parser: argparse.ArgumentParser, only: Sequence[str] = ()) -> None:
-    """Add `--config` and the flags of RunConfig, in groups; with `only`, add just the flags of the fields it names."""
+    """Add `--config` and the flags of all fields of RunConfig, in groups.
+
+    If `only` lists fields, add just the flags of these fields, without `--config`.
+    """
     known = settings()
     if not only:
         parser.add_argument("--config", metavar="FILE", help=CONFIG_HELP)

@@ -50,7 +50,10 @@ class StatefulAgent(Protocol):
     """An agent with separate state for each dialogue: `open` returns the agent of one dialogue."""
 
     def open(self, episode: Episode) -> AbstractAsyncContextManager[Agent]:
-        """Return the context of one dialogue's agent, opened when the dialogue starts and always closed at its end."""
+        """Return a context manager for the agent of one dialogue.
+
+        It is opened when the dialogue starts, and always closed when the dialogue ends.
+        """
         ...
 
 
@@ -147,6 +150,7 @@ class ReplyScorer(ProgressScorer, Protocol):
         """Return, for each turn, what became of the differences that the human's reply pointed out.
 
         `shown`: the agent's message in each turn; for the last turn, the agent's answer.
+        `replies`: the human's reply in each turn; None for a turn without a reply.
         """
         ...
 
@@ -163,7 +167,7 @@ class ChatModel(Protocol):
         seed: int | None,
         tokens: bool = False,
     ) -> Message:
-        """Return the model's next message, with usage if the server counts tokens, and with token ids if requested."""
+        """Return the model's next message, with usage if the server counts tokens, and token IDs if `tokens` is set."""
         ...
 
 
@@ -185,7 +189,7 @@ Reason = Literal[
 
 
 class RejectedError(Exception):
-    """A model's output is not a valid task."""
+    """The error for a model's output that is not a valid task."""
 
     def __init__(self, reason: Reason, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")
@@ -237,7 +241,8 @@ class Recipe(Protocol):
 class Origin(Struct, frozen=True, kw_only=True):
     """The origin and the properties of a task source.
 
-    The group `colbench.origins` has one entry point per source: a function of the text after the source's colon.
+    Each entry point of the group `colbench.origins` is a function for one source. The function receives the text after
+    the colon of the source's spec, and returns the origin.
     """
 
     what: str

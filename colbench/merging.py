@@ -28,7 +28,7 @@ from colbench.run_folder import RunFolder, RunRecord, flat_pins, hold
 from colbench.selection import recorded_tasks
 
 NAMED = 5
-"""Maximum number of cells without a dialogue to name."""
+"""Maximum number of missing dialogues that `Merged.gaps` names."""
 
 
 class Merged(Struct, frozen=True, kw_only=True):

@@ -58,7 +58,7 @@ class Delivery(Struct, frozen=True, kw_only=True, omit_defaults=True):
     retries: int = 0
     """Number of requests that failed before the successful one."""
     waited: float = 0.0
-    """Seconds before the answered request was sent: waits for a slot and after refusals, and failed requests."""
+    """Seconds before the answered request was sent: waits for a slot, failed requests, and the waits after them."""
 
     @property
     def cut(self) -> bool:

@@ -8,8 +8,8 @@ from msgspec import Struct, inspect
 
 Group = Literal["agent", "human", "tasks", "run", "scoring", "sandbox", "browser"]
 Effect = Literal["pinned", "selection", "execution"]
-"""The effect of a field: `pinned` on the numbers, `selection` on which dialogues run, `execution` only on speed and
-display."""
+"""The effect of a field: `pinned` fields can change results, `selection` fields determine which dialogues run, and
+`execution` fields affect only speed and display."""
 Kind = Literal["switch", "pairs", "list", "whole", "value"]
 """The value that a flag takes: none, NAME=VALUE (repeatable), a list, a whole number, or any other value."""
 KINDS: dict[type[inspect.Type], Kind] = {

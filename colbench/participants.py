@@ -59,7 +59,7 @@ def spec_of(participant: object) -> str:
 
 
 def describe_for(participant: object, domains: Collection[str]) -> dict[str, str]:
-    """Return a participant's description. Keys such as `backend_prompt` begin with a domain's name."""
+    """Return a participant's description; its parts about one domain have keys such as `backend_prompt`."""
     parts = {
         f"{name}_{key}": value
         for name in sorted(domains)
@@ -75,9 +75,10 @@ def learned(agent: object, human: object) -> dict[str, list[str]]:
 
 
 def learned_by(participant: object) -> tuple[str, ...]:
-    """Return what a participant has learned about its model and server; () without a method `learned`, or if it fails.
+    """Return what a participant has learned about its model and server: the sentences of its method `learned`.
 
-    An attribute of this name that is not such a method, such as an agent's memory, is ignored.
+    Returns () if the method is missing or fails. An attribute `learned` that is not such a method, such as an agent's
+    memory, is ignored.
     """
     try:
         method = getattr(participant, "learned", None)

@@ -52,8 +52,8 @@ class PromptedHuman:
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message | str:
         """Return the model's reply as the human.
 
-        Raises SimulatorError if there is no reply, UserError if a user's prompt has no placeholder for the hidden
-        information.
+        Raises SimulatorError if the model gives no reply, UserError if a user's prompt has no placeholder for the
+        hidden information.
         """
         return await self._human(task.domain).respond(task, dialogue)
 

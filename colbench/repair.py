@@ -81,7 +81,7 @@ def _split(line: bytes) -> tuple[bytes, bytes, str]:
 def _problem(line: bytes) -> str:
     """Return the reason why a line is not a rollout; "" if it is one."""
     if not line.endswith(b"\n"):
-        return "torn"
+        return "incomplete, because its end is missing"
     try:
         schema = _DECODER.decode(line).schema
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

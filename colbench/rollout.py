@@ -92,7 +92,7 @@ class Followed(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     fixed: int = 0
     kept: int = 0
-    """Number of those differences that are still present, though perhaps smaller."""
+    """Number of differences that were pointed out and are still present, though perhaps smaller."""
     worse: int = 0
 
     def __add__(self, other: Followed) -> Followed:
@@ -297,7 +297,10 @@ _DECODER = msgspec.json.Decoder(Rollout)
 
 
 def decode_line(path: Path, content: bytes, number: Callable[[], int]) -> Rollout:
-    """Return the rollout on a line of a file. Raises DataError, which names the file and line, if it is malformed."""
+    """Return the rollout on a line of a file. Raises DataError, which names the file and line, if it is malformed.
+
+    `number` returns the number of the line; it is called only for the error.
+    """
     try:
         rollout = _DECODER.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:

@@ -19,7 +19,7 @@ BLOCK = 1 << 22
 
 
 def latest_rollouts(path: Path) -> Iterator[tuple[int, Rollout]]:
-    """Yield the byte offset and the rollout of the last line of each key, the last line of the file first.
+    """Yield, for each key, the byte offset and the rollout of the key's last line, from the end of the file backward.
 
     A missing file yields nothing. Raises DataError, which names the line, if a line is malformed, except for an
     incomplete last line.

@@ -94,7 +94,7 @@ class Run:
 
     @cached_property
     def stats(self) -> dict[str, ByTask]:
-        """Statistics of each dialogue by domain, task and trial; stored without texts, so millions fit in memory."""
+        """Statistics of each dialogue by domain, task and trial. They contain no texts, so millions fit in memory."""
         return by_task(self.known_tasks(), self.folder.latest())
 
     @cached_property

@@ -120,7 +120,7 @@ class RunFolder:
         return read_rollouts(self.rollouts_path) if self.rollouts_path.exists() else []
 
     def latest(self) -> Iterator[tuple[int, Rollout]]:
-        """Yield the byte offset and the latest rollout of each dialogue, one at a time, the last in the file first."""
+        """Yield each dialogue's latest rollout and its byte offset, one at a time, beginning at the end of the file."""
         return latest_rollouts(self.rollouts_path)
 
     def reader(self) -> RolloutReader:

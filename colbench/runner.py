@@ -251,7 +251,7 @@ def _require_finite(scores: Iterable[Score]) -> None:
     for score in scores:
         if wrong := score.flaw:
             raise ScorerError(
-                f"the scorer returned {wrong}; a scorer leaves out a metric that an answer does not have"
+                f"the scorer returned {wrong}; a scorer must leave out metrics that it cannot compute"
             )
 
 

@@ -66,7 +66,7 @@ def require_tasks(tasks: Sequence[Task]) -> list[Task]:
 def select(tasks: list[Task], config: RunConfig) -> list[Task]:
     """Return the tasks selected by `--domain`, `--task-ids` and `--limit`.
 
-    Raises UserError if one of the tasks, or every task of the domain, is missing.
+    Raises UserError if one of the `--task-ids` is missing, or if no task belongs to the domain.
     """
     if config.domain:
         get_domain(config.domain)

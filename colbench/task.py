@@ -51,7 +51,7 @@ class Hidden(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tests: tuple[str, ...] = ()
     """Input of the domain's scorer, such as call expressions in backend programming."""
     information: str = ""
-    """The information given to the human; without it, the reference."""
+    """The information given to the human; by default, the reference."""
     facts: tuple[Fact, ...] = ()
 
     def __post_init__(self) -> None:

@@ -1,7 +1,7 @@
 """Console output of the trainer.
 
-Progress is a bar in a terminal, and elsewhere an occasional line. If training has several processes, only the first one
-shows it.
+Progress is shown as a bar in a terminal, and otherwise as an occasional line. If training has several processes, only
+the first process shows progress.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 class ForkServer:
-    """A running server, which exits with this process."""
+    """A running server, which exits when this process exits."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -46,7 +46,11 @@ def not_installed(names: Sequence[str]) -> str:
         for name in names
         if not any(find_spec(package) for package in TRACKERS[cast(Tracker, name)])
     ]
-    return f"report_to: not installed; pip install {' '.join(lacking)}" if lacking else ""
+    return (
+        f"report_to: not installed: {', '.join(lacking)}; pip install {' '.join(lacking)}"
+        if lacking
+        else ""
+    )
 
 
 def require_trackers(names: Sequence[str]) -> None:
@@ -151,7 +155,7 @@ class Shape(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     inner: Count = 256
     """Width of the feed-forward layers."""
     vocabulary: Annotated[int, Meta(ge=300)] = 1024
-    """Maximum number of tokens."""
+    """Maximum number of different tokens, the size of the tokenizer's vocabulary."""
     context: Count = 16_384
     """Maximum number of tokens that the model can read."""
     texts: str = ""

@@ -102,7 +102,10 @@ class Client:
         patient: bool = False,
         tries: int | None = None,
     ) -> bytes:
-        """Return the body of the response. A `patient` request has no time limit here: the caller sets one.
+        """Return the body of the response.
+
+        A `patient` request has no time limit here: the caller sets one. `tries`: the maximum number of tries (default:
+        one more than `retries`).
 
         The time for connecting and between tries does not count as the agent's time. Raises EndpointError if every
         try fails because the server cannot be reached or is overloaded, or if the server refuses a key that it accepted

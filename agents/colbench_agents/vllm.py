@@ -18,7 +18,7 @@ from colbench_agents.model import ModelAgent
 from colbench_agents.vllm_server import STARTUP_TIMEOUT, VLLMServer, shared_server
 
 SINGLE_PROCESS = (
-    "vllm: would start a server in each process of the run; start a server yourself (`vllm serve "
+    "vllm: each process of the run would start its own server; start a server yourself (`vllm serve "
     "MODEL`) and use openai:MODEL@URL, or leave this setting at 1"
 )
 """The reason why a run with this agent or human must use only one process; an error message contains it."""

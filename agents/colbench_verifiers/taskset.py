@@ -14,7 +14,7 @@ from colbench.task import BACKEND
 
 
 class ColBenchConfig(vf.TasksetConfig):
-    """The tasks, the human and the scoring."""
+    """The configuration of a taskset: the tasks, the human and the scoring."""
 
     domain: str = BACKEND
     """Name of an installed domain."""

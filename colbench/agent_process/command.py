@@ -48,7 +48,7 @@ class CommandAgent(OutsideAgent):
         self._sharing = asyncio.Lock()
 
     async def introduce(self) -> Ready:
-        """Start a process only to request the agent's description."""
+        """Return the agent's description, from a process that is started only for this request."""
         process = self._process("introduction")
         ready = await process.start(self.startup_timeout)
         await process.stop()
@@ -114,7 +114,10 @@ class CommandAgent(OutsideAgent):
         return AgentProcess(command, partial(self.keep, whose), log, self.exit_grace)
 
     def keep(self, whose: str, line: str) -> None:
-        """Write a line of the program's standard error to the log, if there is a log."""
+        """Write a line of a program's standard error to the log, if there is a log.
+
+        `whose` is written before the line: the ID of the program's dialogue, or `shared` or `introduction`.
+        """
         if self._log:
             self._log.handle(logging.makeLogRecord({"msg": f"{whose} {line}"}))
 

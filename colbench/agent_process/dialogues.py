@@ -1,4 +1,7 @@
-"""The dialogues of an agent in its host, each in a task that opens the agent, gets its replies and closes the agent."""
+"""The dialogues of an agent in its host.
+
+Each dialogue runs in an asyncio task that opens the agent, gets its replies and closes the agent.
+"""
 
 from __future__ import annotations
 

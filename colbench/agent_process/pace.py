@@ -14,13 +14,16 @@ from colbench.agent_process.protocol import Spared
 from colbench.clock import Clock
 
 TICK = 0.25
-"""Seconds between two checks."""
+"""Seconds between two checks of the pending replies."""
 WORTH = 0.05
 """Smallest difference in seconds that is reported."""
 
 
 class Pace:
-    """A reporter of the seconds that do not count as the agent's time; its thread runs from `start` to `stop`."""
+    """A reporter of the seconds that do not count as the agent's time; its thread runs from `start` to `stop`.
+
+    `say` sends a report to the harness.
+    """
 
     def __init__(self, say: Callable[[Spared], None]) -> None:
         self._say = say
@@ -29,11 +32,11 @@ class Pace:
         self._ended = Event()
 
     def start(self) -> None:
-        """Start the checks."""
+        """Start the thread that checks all pending replies."""
         Thread(target=self._watch, daemon=True, name="colbench-pace").start()
 
     def stop(self) -> None:
-        """Stop the checks."""
+        """Stop the thread."""
         self._ended.set()
 
     def asked(self, episode: str) -> None:

@@ -88,7 +88,7 @@ class AgentProcess(Program):
         await self._entering
 
     async def stop(self, *, at_once: bool = False) -> None:
-        """Stop the program and everything that it started; unless `at_once` is set, it gets time to exit by itself."""
+        """Stop the program and everything that it started. Without `at_once`, the program first gets time to exit."""
         self._ending = True
         await super().stop(at_once=at_once or self.failure is not None)
         await asyncio.wait([self._reading], timeout=LAST_WAIT)
@@ -118,7 +118,7 @@ class AgentProcess(Program):
             self._due.pop(request.episode, None)
 
     def fail(self, failure: AgentError) -> None:
-        """Stop the program, and raise the failure in every caller that waits for it."""
+        """Stop the program, and raise `failure` in every caller that waits for the program."""
         self.failure = self.failure or failure
         self.cut()
         answers = [due.answer for due in self._due.values()]

@@ -1,4 +1,7 @@
-"""A program under the watchdog: its start, its input and output by lines, and its stop with all that it started."""
+"""A program that runs under the watchdog.
+
+It exchanges lines with this process, and is stopped together with everything that it started.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,7 @@ class Program:
         self._hearing = asyncio.create_task(self._hear())
 
     async def stop(self, *, at_once: bool = False) -> None:
-        """Stop the program and everything that it started; unless `at_once` is set, it gets time to exit by itself."""
+        """Stop the program and everything that it started. Without `at_once`, the program first gets time to exit."""
         self.close()
         try:
             if not at_once:

@@ -236,7 +236,7 @@ def as_message(answer: Reply | Error, quoted: str = SAYS) -> Message:
 
 
 def as_error(error: Error, quoted: str = SAYS) -> ColBenchError:
-    """Return an agent's error as an exception: UserError, EndpointError or AgentError."""
+    """Return an agent's error as a UserError, EndpointError or AgentError whose text begins with `quoted`."""
     text = quoted + error.message
     if error.stop:
         return UserError(text)

@@ -50,7 +50,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 class PythonAgent(CommandAgent):
-    """A Python agent that a spec names (`colbench.plugins`), built with `args` in its own process.
+    """A Python agent in its own process, where it is built from `spec` (see `colbench.plugins`) and `args`.
 
     One process runs all dialogues. `patience` is the run's `endpoint_patience`.
     """

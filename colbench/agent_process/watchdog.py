@@ -31,7 +31,10 @@ STDIN, STDOUT = 0, 1
 
 
 def main(command: Sequence[str], lifeline: int = STDIN, grace: float = GRACE) -> int:
-    """Run the command until it or the lifeline ends. Return its exit code, or 128 + N if signal N ended it."""
+    """Run the command until it ends, or until the other end of the pipe `lifeline` is closed; then stop what is left.
+
+    The command has `grace` seconds to end after SIGTERM. Return its exit code, or 128 + N if signal N ended it.
+    """
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
     try:

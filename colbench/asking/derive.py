@@ -33,9 +33,10 @@ def with_asking(task: Task, rollout: Rollout) -> Rollout:
 
 
 def complete(tasks: Iterable[Task], rollouts: Iterable[Rollout]) -> list[Rollout]:
-    """Return the rollouts in the same order, and derive `asking` for those that an older version wrote without it.
+    """Return the rollouts in the same order, with `asking` derived for those that lack it.
 
-    A rollout stays unchanged if `tasks` lacks its task or contains another version of the task.
+    Older versions of ColBench wrote rollouts without `asking`. A rollout stays unchanged if `tasks` lacks its task or
+    contains another version of the task.
     """
     by_hash = {task.hash: task for task in tasks}
     return [completed(by_hash.get(each.task_hash), each) for each in rollouts]

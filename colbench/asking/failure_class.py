@@ -1,4 +1,4 @@
-"""The reason why a dialogue failed, as one of five classes, without a judge."""
+"""The reason why a dialogue failed, as one of five classes; no judge model is needed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FailureClass = Literal["no_answer", "crashed", "guessed", "ignored", "wrong_code
 
 `no_answer`: the agent gave no answer before the turn limit, or an empty one.
 `crashed`: the agent failed, or its answer could not be run on any test.
-`guessed`: the agent answered although decisions were open.
+`guessed`: the agent answered although the human had not revealed every hidden decision.
 `ignored`: every decision was revealed, and the answer contradicts at least one.
 `wrong_code`: every decision was revealed, and the answer is wrong without visibly contradicting any of them; also used
 if the decisions behind the task are not known.

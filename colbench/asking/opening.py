@@ -10,14 +10,14 @@ from colbench.registry import get_domain
 from colbench.task import Task
 
 SIGNATURE = re.compile(r"(?:(?<=[.!?])\s+|\n+|\A)[^.!?\n]*\bdef [^\n]*\s*\Z")
-"""Pattern for the last sentence of a request if it ends with the function's signature."""
+"""Pattern for the last sentence of a request that ends with the function's signature."""
 
 
 def opening(task: Task, told: Told) -> str:
     """Return the human's first message: the request, plus every hidden decision if the run reveals all of them.
 
     If the request ends with a signature, the decisions are inserted before it. Raises UserError if the run reveals all
-    decisions, but those of the task are unknown.
+    decisions and the decisions of this task are not known.
     """
     if told == "asked":
         return task.request

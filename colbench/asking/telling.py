@@ -92,7 +92,7 @@ def was_told(task: Task, fact: Fact, replies: Sequence[Heard]) -> bool:
 
 
 def literals(items: Items) -> Literals:
-    """Return the numbers and texts of items."""
+    """Return the numbers and the texts among a set of items, as one set."""
     return frozenset(items.numbers) | frozenset(items.texts)
 
 

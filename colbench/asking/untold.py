@@ -9,7 +9,8 @@ from colbench.task import Task
 def untold_decisions(task: Task | None, rollout: Rollout) -> tuple[str, ...]:
     """Return the names of the hidden decisions that no reply revealed, in the task's order.
 
-    The tuple is empty if the task is missing or its decisions were only estimated.
+    The tuple is empty if the task is missing, if its decisions were only estimated, or if the dialogue's questions were
+    not analyzed.
     """
     if task is None or rollout.asking is None:
         return ()

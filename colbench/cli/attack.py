@@ -31,7 +31,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=TARGETS[0],
         choices=TARGETS,
-        help="run the bundled exploits against the code sandbox, or hostile pages against the "
+        help="run ColBench's exploits against the code sandbox, or hostile pages against the "
         "browser (without a value: code)",
     )
     parser.add_argument(
@@ -62,7 +62,7 @@ def check_flags(args: argparse.Namespace) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print one line for each attack and each control (an honest answer or page), and the totals.
 
-    Return 1 if an attack reached something or a control failed, else 0.
+    Return 1 if an attack succeeded or a control failed, else 0.
     """
     if args.attack == "pages":
         report, honest = asyncio.run(_attack_browser(args.browser)), HONEST_PAGES

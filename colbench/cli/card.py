@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def add_to(actions: Any) -> None:
-    """Add the action."""
+    """Add the command `tasks card` to the parser."""
     parser = actions.add_parser(
         "card",
         help="make a dataset repository with a card and eval.yaml",
@@ -35,7 +35,9 @@ def add_to(actions: Any) -> None:
         help="name of the repository on the Hugging Face Hub",
     )
     parser.add_argument("--out", metavar="DIR", required=True, help="new folder to create")
-    parser.add_argument("--license", metavar="TEXT", help="the license of a task file")
+    parser.add_argument(
+        "--license", metavar="TEXT", help="license of the tasks; required for a task file"
+    )
     parser.set_defaults(run=run)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def add_to(commands: Any) -> None:
-    """Add the command."""
+    """Add the command `compare` to the parser."""
     parser = commands.add_parser("compare", description=describe(__doc__))
     parser.add_argument("folders", metavar="RUN", nargs="+", help="a run's folder; two or more")
     parser.add_argument(

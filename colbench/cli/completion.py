@@ -12,7 +12,7 @@ PROGRAMS = ("colbench", "sweet-rl")
 
 
 def add_to(commands: Any) -> None:
-    """Add the command."""
+    """Add the command `completion` to the parser."""
     parser = commands.add_parser("completion", description=describe(__doc__))
     parser.add_argument("shell", choices=SHELLS, help="your shell")
     parser.add_argument(

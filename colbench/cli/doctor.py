@@ -1,8 +1,8 @@
 """`colbench doctor`: check what works on this machine, attack its sandboxes, or serve failing model servers.
 
 Without --attack it prints what is installed, what works, and how to fix the rest; it returns 1 if answers cannot be
-scored safely. With --attack it returns 1 if an attack reaches anything, an honest answer does not score 1, or an honest
-page is not rendered. With --serve-faults it serves until Ctrl-C.
+scored safely. With --attack it returns 1 if an attack succeeds, an honest answer does not score 1, or an honest page is
+not rendered. With --serve-faults it serves until Ctrl-C.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SIGNS = {True: "[green]ok[/green]", False: "[red]no[/red]", None: "[yellow]--[/y
 
 
 def add_to(commands: Any) -> None:
-    """Add the command."""
+    """Add the command `doctor` to the parser."""
     parser = commands.add_parser("doctor", description=describe(__doc__))
     attack.add_flags(parser)
     serve_faults.add_flags(parser)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def add_to(commands: Any) -> None:
-    """Add the command."""
+    """Add the command `eval` to the parser."""
     parser = commands.add_parser("eval", description=describe(__doc__))
     add_config_flags(parser)
     parser.add_argument(

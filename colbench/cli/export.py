@@ -37,7 +37,7 @@ SUFFIXES = {
 
 
 def add_to(actions: Any) -> None:
-    """Add the action."""
+    """Add the command `tasks export` to the parser."""
     parser = actions.add_parser(
         "export", help="write a source to a file, or upload it", description=describe(__doc__)
     )

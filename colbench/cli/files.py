@@ -18,9 +18,9 @@ def add_overwrite(parser: argparse.ArgumentParser) -> None:
 
 @contextmanager
 def written_whole(path: Path, *, overwrite: bool, flag: str = "--out") -> Iterator[Path]:
-    """Yield a temporary file next to `path`; it replaces `path` on success and is removed on an error.
+    """Yield a temporary file next to `path`. On success it replaces `path`; on an error it is removed.
 
-    If `path` cannot be written, raises a UserError that names the flag, before any work is done.
+    If `path` cannot be written, raises UserError before any work is done; the message names `flag`.
     """
     part = path.parent / f".{path.name}.{os.getpid()}.part"
     try:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def add_to(commands: Any) -> None:
-    """Add the command."""
+    """Add the command `merge` to the parser."""
     parser = commands.add_parser("merge", description=describe(__doc__))
     parser.add_argument("folders", metavar="RUN", nargs="+", help="folder of a shard")
     parser.add_argument("--out", metavar="DIR", required=True, help="folder of the merged run")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add_to(commands: Any) -> None:
-    """Add the command."""
+    """Add the command `render` to the parser."""
     parser = commands.add_parser("render", description=describe(__doc__))
     parser.add_argument(
         "file",
@@ -34,7 +34,8 @@ def add_to(commands: Any) -> None:
         "--mode",
         choices=("default", "official"),
         default="default",
-        help="default: 1280 pixels wide; official: without the doctype, in the window of the paper's release",
+        help="default: 1280 pixels wide; official: without the doctype, in a window as large as that "
+        "of the paper's release",
     )
     parser.add_argument(
         "--browser", metavar="PATH", help="the browser (default: the first one found)"

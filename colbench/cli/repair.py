@@ -22,7 +22,7 @@ SHOWN = 10
 
 
 def add_to(commands: Any) -> None:
-    """Add the command."""
+    """Add the command `repair` to the parser."""
     parser = commands.add_parser("repair", description=describe(__doc__))
     parser.add_argument("folder", metavar="RUN", help="the run's folder")
     parser.add_argument("--json", action="store_true", help="print what was done as JSON")
@@ -30,7 +30,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Repair, and print the result."""
+    """Repair the run folder, and print what was done."""
     folder = RunFolder(Path(args.folder))
     done = repair(folder)
     if args.json:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def add_to(commands: Any) -> None:
-    """Add the command."""
+    """Add the command `report` to the parser."""
     parser = commands.add_parser(
         "report",
         description=describe(__doc__),
@@ -72,7 +72,11 @@ def write_and_show(
     as_json: bool = False,
     short: bool = False,
 ) -> RunReport:
-    """Write report.json and report.html, print the table or the JSON, and return the report; see `print_report`."""
+    """Write report.json and report.html, print the report, and return it.
+
+    `others`: the runs with which the report compares this run. `as_json`: print report.json instead of the table.
+    `short`: print only the most important facts (see `print_report`).
+    """
     from colbench.report.console import print_report
     from colbench.report.write import write_report
 

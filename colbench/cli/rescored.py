@@ -18,7 +18,7 @@ class Lost:
         """Reason why the first of these dialogues could not be scored."""
 
     def add(self, failure: Failure) -> None:
-        """Count a dialogue."""
+        """Count a dialogue that could not be scored because of this failure."""
         self.reason = self.reason or failure.reason
         self.dialogues += 1
 
@@ -110,7 +110,7 @@ class Delta:
 
 
 def _measures(domain: Domain) -> list[_Measure]:
-    """Return the table rows of a domain, by mode."""
+    """Return the measures of a domain, one for each row of the table, in the order of its scoring modes."""
     found = []
     for mode in domain.modes:
         found.append(_Measure(mode, mode, domain.primary))

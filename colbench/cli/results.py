@@ -1,8 +1,8 @@
 """`colbench export`: write the results of runs in a format used by other sites.
 
-every-eval-ever writes a JSON record for each run, in the folders of the shared database of evaluations; hf-eval-results
-writes a YAML file for the folder `.eval_results` of a model's repository on the Hugging Face Hub. Neither file
-contains dialogues.
+The format every-eval-ever is a JSON record for each run, in the folder structure of the Every Eval Ever database. The
+format hf-eval-results is a YAML file for the folder `.eval_results` of a model's repository on the Hugging Face Hub.
+Neither file contains dialogues.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
 
 
 def add_to(commands: Any) -> None:
-    """Add the command."""
+    """Add the command `export` to the parser."""
     parser = commands.add_parser("export", description=describe(__doc__))
     parser.add_argument("folders", metavar="RUN", nargs="+", help="a run's folder")
     parser.add_argument("--format", choices=FORMATS, required=True, help="format of the files")
@@ -32,7 +32,7 @@ def add_to(commands: Any) -> None:
         "--model",
         metavar="OWNER/NAME",
         default="",
-        help="identifier of the model (default: the model that the agent names)",
+        help="identifier of the model (default: taken from the agent, such as openai:OWNER/NAME)",
     )
     every = parser.add_argument_group("every-eval-ever")
     every.add_argument(

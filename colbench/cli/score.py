@@ -1,7 +1,7 @@
 """`colbench score`: score the answers of a run again, without asking any model, and show what changed.
 
-Settings given here, such as --scoring, are stored in `run.json`, so they also apply to later reports and bundles. To
-change the mode of a single report, use `colbench report --scoring MODE` instead.
+Settings given here, such as --scoring, are stored in `run.json`, so they also apply to later reports and leaderboard
+submissions. To change the mode of a single report, use `colbench report --scoring MODE` instead.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ FLAGS = (
     "browser",
     "browser_workers",
 )
-"""The fields that may change when a run is scored again."""
+"""The settings that can be changed when a run is scored again; changes are recorded with the run."""
 WHERE = ("executor", "processes")
-"""The fields that choose where answers are scored; they apply only to this scoring."""
+"""The settings for where answers are scored; they apply only to this command and are not recorded."""
 AT_ONCE = 32
 """Maximum number of answers in progress: being scored, or waiting for a sandbox worker or browser."""
 AHEAD = 8
@@ -63,7 +63,7 @@ AHEAD_OF_A_CLUSTER = 1024
 
 
 def add_to(commands: Any) -> None:
-    """Add the command."""
+    """Add the command `score` to the parser."""
     parser = commands.add_parser("score", description=describe(__doc__))
     parser.add_argument("folder", metavar="RUN", help="the run's folder")
     add_config_flags(parser, only=(*FLAGS, *WHERE))
@@ -131,7 +131,7 @@ def _require_tools(
     lost = [metric for metric in sorted(lacking.get(rollout.domain, ())) if _has(rollout, metric)]
     if lost:
         raise UserError(
-            f"{folder.path}: the metric {lost[0]} of its {rollout.domain} answers "
+            f"{folder.path}: the metric {lost[0]} of the run's {rollout.domain} answers "
             f"cannot be recomputed on this machine; nothing was written. "
             f"{get_domain(rollout.domain).remedy}"
         )

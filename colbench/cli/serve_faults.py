@@ -10,7 +10,7 @@ from colbench.errors import UserError
 
 USE = """\
 colbench eval --agent openai:NAME@{url}          every request has the fault
-colbench eval --agent openai:NAME/3@{url}        every third request has it
+colbench eval --agent openai:NAME/3@{url}        every third request has the fault
 colbench eval --agent openai:http-429/3+truncated/5@{url}
 colbench eval --human openai:NAME@{url}          the same for the human
 The same models without GET /models are at {root}/no-models/v1.
@@ -23,8 +23,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "--serve-faults",
         type=int,
         metavar="PORT",
-        help="serve scripted models on 127.0.0.1 that fail the way real model servers fail, each "
-        "in a different way, to test an agent (0: any free port)",
+        help="serve scripted models on 127.0.0.1 to test an agent; each of them fails in one way "
+        "in which real model servers fail (0: any free port)",
     )
 
 
@@ -60,7 +60,9 @@ def _show(url: str) -> None:
 
     out = console()
     for title, known in {**GROUPS, "imitations of model families": DOUBLES}.items():
-        table = Table("name", "behavior of the server", "must become", box=None, pad_edge=False)
+        table = Table(
+            "name", "behavior of the server", "expected outcome", box=None, pad_edge=False
+        )
         for name, each in known.items():
             table.add_row(name, each.text, each.outcome_text)
         out.print(f"[bold]{title}[/bold]", table, "", sep="\n", highlight=False)

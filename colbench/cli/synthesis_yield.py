@@ -81,7 +81,7 @@ class Yield:
                 self.add(line.synthesis, line.reason)
 
     def add(self, origin: Origin, reason: str | None) -> None:
-        """Count a task as accepted, or as rejected for `reason`, and add its token usage."""
+        """Count a text as accepted if `reason` is None, else as rejected for this reason; add the tokens it took."""
         self.accepted += reason is None
         self.rejected.update([reason] if reason else [])
         self.writing.add(origin.usage)
@@ -162,7 +162,7 @@ def _summary(found: Yield, ledger: Ledger) -> dict[str, Any]:
 
 @contextmanager
 def progress(found: Yield) -> Iterator[Callable[[Outcome], None]]:
-    """Show the progress. The caller passes each outcome to the yielded function."""
+    """Show the progress of the synthesis, and yield a function to which the caller passes each outcome."""
     if found.done:
         errors().print(
             f"[dim]resumed: {found.done} of {count(found.texts, 'text')} already done[/dim]"

@@ -40,8 +40,12 @@ ANSWERS_AT_ONCE = {"openai": {"single_turn": True}, "vllm": {"single_turn": True
 """Arguments, by type of agent, with which the agent of --guess answers at once instead of asking questions."""
 FLAGS = (
     ("--model", "SPEC", "the model that writes: openai:MODEL[@BASE_URL]"),
-    ("--source", "FILE", "the seed texts: one JSON object with a `text` per line, or plain lines"),
-    ("--out", "FILE", "the tasks, in the official schema; a name that ends in .jsonl"),
+    (
+        "--source",
+        "FILE",
+        "the seed texts, one per line: as plain text, or as a JSON object with the field `text`",
+    ),
+    ("--out", "FILE", "file for the tasks, in the official schema; its name must end in .jsonl"),
     ("--recipe", "NAME", "how tasks are written and checked (default: the only one installed)"),
     ("--limit", "N", "only the first N texts"),
     ("--concurrency", "N", "texts processed at once (default: 16)"),
@@ -63,7 +67,7 @@ REQUIRED = {"--model", "--source", "--out"}
 
 
 def add_to(actions: Any) -> None:
-    """Add the action `synthesize`."""
+    """Add the command `tasks synthesize` to the parser."""
     parser = actions.add_parser(
         "synthesize", help="write new tasks with a model", description=describe(__doc__)
     )
@@ -94,7 +98,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 class Synthesis:
-    """One synthesis. The constructor checks all flags, so a mistake is reported before any request is sent."""
+    """One run of `colbench tasks synthesize`.
+
+    The constructor checks all flags, so a mistake is reported before any request is sent.
+    """
 
     def __init__(self, args: argparse.Namespace) -> None:
         from colbench.synthesis.author import AuthorOptions

@@ -16,7 +16,7 @@ from colbench.task import Task, row_from_task
 
 
 def add_to(commands: Any) -> None:
-    """Add the command."""
+    """Add the command `tasks` to the parser."""
     parser = commands.add_parser(
         "tasks",
         description=describe(__doc__),

@@ -72,7 +72,7 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 
 def add_to(actions: Any) -> None:
-    """Add the action."""
+    """Add the command `tasks validate` to the parser."""
     parser = actions.add_parser(
         "validate", help="check that tasks can be scored", description=describe(__doc__)
     )

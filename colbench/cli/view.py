@@ -4,9 +4,9 @@ Without a further flag it serves the dialogues of all runs as pages at 127.0.0.1
 dialogues of runs in progress; --export writes the same pages as files.
 
 --list prints a line for each dialogue, and --failed a line for each failed dialogue. A line shows the task and trial,
-why the dialogue failed, its turns and score, and the decisions that the human never told. --task prints one dialogue
-with its answer, its scores, and the decisions that were revealed or not. --notes prints the notes and labels that were
-left on dialogues in the viewer.
+why the dialogue failed, its turns and score, and the decisions that the human never revealed. --task prints one
+dialogue with its answer, its scores, and the decisions that were revealed or not. --notes prints the notes and labels
+that were left on dialogues in the viewer.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ LONGEST = 20_000
 
 
 def add_to(commands: Any) -> None:
-    """Add the command."""
+    """Add the command `view` to the parser."""
     parser = commands.add_parser("view", description=describe(__doc__))
     parser.add_argument("folders", metavar="RUN", nargs="+", help="the folder of a run")
     parser.add_argument(
@@ -220,7 +220,7 @@ def choose(folder: RunFolder, task: str, trial: int) -> Rollout:
         others.add(rollout.task_id)
     hint = did_you_mean(task, others - {task})
     raise UserError(
-        f"{folder.path} has no dialogue of {task}, trial {trial}{hint}; --list prints its dialogues"
+        f"{folder.path} has no dialogue of {task}, trial {trial}{hint}; --list prints all dialogues"
     )
 
 

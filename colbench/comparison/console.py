@@ -46,7 +46,7 @@ def _domain(comparison: Comparison, domain: DomainComparison) -> None:
         console().print()
         console().print(_pairs_table(comparison, domain))
         if len(domain.pairs) > PAIRS:
-            _line(f"… {len(domain.pairs) - PAIRS:,} more pairs: --html FILE, --json")
+            _line(f"… {len(domain.pairs) - PAIRS:,} more pairs; --html FILE and --json show them")
     _differing(comparison, domain)
 
 

@@ -163,7 +163,10 @@ class _Domain:
         )
 
     def _failed(self, won: int, lost: int) -> dict[str, int] | None:
-        """Count, by failure class, the cells that run `won` solved and `lost` failed; None without a success metric."""
+        """Count, by failure class, the cells that run `won` solved and run `lost` failed.
+
+        Return None in a domain without success.
+        """
         if self._domain.success is None:
             return None
         found: Counter[str] = Counter()
@@ -199,7 +202,10 @@ def outcome(dialogue: DialogueStats, mode: str) -> str | None:
 
 
 def adjust(pairs: Sequence[Pair], headline: str) -> Iterator[Pair]:
-    """Adjust p-values by Holm's method per measure and kind of test; yield the pairs with these and new verdicts."""
+    """Yield the pairs with adjusted p-values, and with verdicts that follow from these p-values.
+
+    Holm's method adjusts the p-values of each measure and kind of test. `headline`: the measure of the verdicts.
+    """
     adjusted: list[dict[str, Difference]] = [{} for _ in pairs]
     for name in dict.fromkeys(name for pair in pairs for name in pair.differences):
         places = [n for n, pair in enumerate(pairs) if name in pair.differences]

@@ -23,7 +23,10 @@ class Measure(Struct, frozen=True, kw_only=True):
     """Human-readable name, in lower case."""
     group: Group
     unit: str = "%"
-    """`%` for a share: values are shown as percentages, differences in percentage points. Else the unit of a number."""
+    """`%` for a share: values are shown as percentages, and differences in percentage points.
+
+    For any other measure, the unit of its values, such as `$`; may be empty.
+    """
     direction: Literal["higher", "lower"] = "higher"
     """The direction of better values, higher or lower."""
     bounds: tuple[float, float] | None
@@ -78,13 +81,16 @@ class Pair(Struct, frozen=True, kw_only=True):
     """The index in `Comparison.runs` of the first run of the pair."""
     theirs: int
     left_out: int
-    """Number of cells (task and trial) planned in both runs that at least one of them has not scored."""
+    """Number of cells (task and trial) that both runs planned, but that at least one of them has not scored."""
     verdict: str
     """The verdict by the headline measure."""
     differences: dict[str, Difference]
-    """Differences by measure; measures that no common cell has are left out."""
+    """Differences by measure; a measure is left out if no cell has its value in both runs."""
     theirs_failed: dict[str, int] | None
-    """Numbers of cells that only the first run solved, by the second's failure class; None if success is undefined."""
+    """Number of cells that only the first run solved, by the failure class of the second run in these cells.
+
+    None in a domain without success.
+    """
     mine_failed: dict[str, int] | None
 
 
@@ -169,10 +175,10 @@ class Comparison(Struct, frozen=True, kw_only=True):
     domains: dict[str, DomainComparison]
 
     def difference(self, measure: str) -> Difference:
-        """Return the difference of the two runs by a measure: the first minus the second.
+        """Return the difference of the two runs in a measure, such as `success`: the first run minus the second.
 
-        Raises UserError if there are several domains or more than two runs, or if the measure has no value in any trial
-        that both runs have.
+        Raises UserError if the comparison has several domains or more than two runs, if the measure is unknown, or if
+        no trial has a value of the measure in both runs.
         """
         if len(self.domains) != 1 or len(self.runs) != 2:
             raise UserError(
@@ -181,5 +187,5 @@ class Comparison(Struct, frozen=True, kw_only=True):
             )
         found = next(iter(self.domains.values())).pairs[0].differences
         if measure not in found:
-            raise UserError(f"{measure}: unknown measure; known are {', '.join(found)}")
+            raise UserError(f"{measure}: unknown measure; known measures are {', '.join(found)}")
         return found[measure]

@@ -36,8 +36,10 @@ TEMPLATES.filters |= {
 COSTS = ("turns", "agent_words", "agent_tokens", "cost")
 """Measures of effort against which the charts plot quality."""
 LARGE = 20_000
-"""Maximum number of dialogues on a page, unless a single task has more. If there are too many, the tasks with the
-largest differences are shown."""
+"""Maximum number of dialogues on a page, unless a single task has more.
+
+If the runs have more dialogues, only the tasks with the largest differences are shown.
+"""
 COLUMNS = ("ask_f1", "turns", "human_words", "agent_words", "agent_tokens", "cost")
 """Measures in the table of runs, after the headline measure and the leading metric of the domain."""
 

@@ -94,7 +94,10 @@ def _only(tasks: Sequence[_Task]) -> tuple[int, int]:
 
 
 def _test(means: Sequence[float], only: tuple[int, int] | None) -> Significance:
-    """Return McNemar's test of the counts of cells in which only one run succeeded; a sign-flip test without `only`."""
+    """Return McNemar's test if `only` is given, else a sign-flip test of the tasks' mean differences (`means`).
+
+    `only`: the number of cells in which only the first run succeeded, and the number in which only the second did.
+    """
     import numpy as np
 
     if only:

@@ -1,4 +1,4 @@
-"""Recorded settings (pins) that runs must share to be compared, such as human and scorers; not agents and tasks."""
+"""Recorded settings (pins) that compared runs must share, such as human and scorers; agent and tasks may differ."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FREE = {"seed", "record_tokens", "tasks"}
 `tasks` names the source; only tasks with the same ID and hash are compared.
 """
 SCORER = "scorer, "
-"""Prefix of the names under which scorers are compared, by domain."""
+"""Prefix of the names of pins that contain scorers; the name of the domain follows."""
 UNKNOWN = "–"
 
 
@@ -53,7 +53,7 @@ def mismatches(runs: Sequence[Run], mode: str) -> list[Mismatch]:
 
 
 def require_alike(runs: Sequence[Run], found: Sequence[Mismatch]) -> None:
-    """Raise UserError, which names the pins that make runs incomparable, if there are any."""
+    """Raise UserError if pins make the runs incomparable (`found`); the message lists these pins with their values."""
     if not found:
         return
     lines = []
@@ -76,13 +76,13 @@ def require_alike(runs: Sequence[Run], found: Sequence[Mismatch]) -> None:
 def notes(runs: Sequence[Run], mode: str, compared: int) -> list[str]:
     """Return the differences between the runs that readers of the comparison should know about.
 
-    `compared`: the number of tasks on which all runs have a dialogue.
+    `mode`: the compared scoring mode. `compared`: the number of tasks on which all runs have a dialogue.
     """
     found = list(_left_out(runs, compared))
     if len({run.record.config.trials for run in runs}) > 1:
         found.append("the numbers of trials differ; only trials that both runs have are compared")
     if len({run.record.config.seed for run in runs}) > 1:
-        found.append("the seeds differ; the trials of a task share only the task")
+        found.append("the seeds differ, so compared trials have only their task in common")
     if len({run.record.commit for run in runs}) > 1:
         found.append("the runs were made by different commits of ColBench")
     domains = _common_domains(runs)

@@ -178,7 +178,7 @@ def reasons(comparison: Comparison, pair: Pair) -> Iterator[str]:
     ):
         if failed:
             total = count(sum(failed.values()), "dialogue")
-            yield f"Only {won} succeeded in {total}; {lost} there: {failures(failed)}."
+            yield f"Only {won} succeeded in {total}; outcomes of {lost} in these: {failures(failed)}."
 
 
 def wins(found: Difference) -> str:

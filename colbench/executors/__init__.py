@@ -1,8 +1,8 @@
 """Executors, which run the dialogues in this process, in several processes, or on the nodes of a cluster.
 
 An executor takes cells (planned dialogues) from the run's queue (`colbench.cell_queue`), and reports their outcomes to
-it. It must be started first; from then on it can report how answers are isolated. An executor with several processes
-(`remote`) exchanges `messages` with a `worker` in each process, which runs its cells with a `LocalExecutor`.
+the queue. Once started, the executor can report how answers are isolated. An executor with several processes (`remote`)
+exchanges `messages` with each process. Each process is a `worker`, which runs its cells with a `LocalExecutor`.
 """
 
 from __future__ import annotations

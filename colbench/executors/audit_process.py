@@ -146,7 +146,10 @@ def _with(rollout: Rollout, found: Found) -> Rollout:
 
 
 def main(handle: int, parent: int) -> None:
-    """Audit the dialogues that the process `parent` sends over the link `handle`, until the link is closed."""
+    """Audit the dialogues that the run's process sends, until it closes the link.
+
+    `handle` is the descriptor of the link, and `parent` is the ID of the run's process.
+    """
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         return

@@ -26,7 +26,7 @@ def is_local(config: RunConfig) -> bool:
 
 
 def count_processes(config: RunConfig, dialogues: int, single: str) -> int:
-    """Return the number of processes for this many dialogues, per node in a cluster.
+    """Return the number of processes that run this many dialogues; in a cluster, the number on each node.
 
     `single` is the reason why only this process is possible, or an empty string. Raises UserError if `single` is not
     empty, but several processes or a cluster are requested.

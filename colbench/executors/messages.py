@@ -188,7 +188,7 @@ class Link(Generic[T]):
             return None
 
     async def flush(self) -> None:
-        """Wait until the other side can accept the sent data."""
+        """Wait while the buffer of unsent data is full."""
         try:
             await self._writer.drain()
         except ConnectionError:

@@ -42,7 +42,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 class RemoteExecutor(ABC):
-    """Base of an executor whose workers are processes."""
+    """Base class of executors whose workers are separate processes."""
 
     def __init__(self, plan: Plan) -> None:
         self.isolation = ""

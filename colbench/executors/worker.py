@@ -53,7 +53,10 @@ from colbench.task import Task, with_shared_texts
 
 
 def main(handle: int, parent: int) -> None:
-    """Run a worker of the process `parent`; `handle` is the descriptor of the worker's end of the link."""
+    """Run a worker.
+
+    `handle` is the descriptor of the worker's end of the link, `parent` the ID of the process that started the worker.
+    """
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         return

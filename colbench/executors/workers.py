@@ -1,4 +1,4 @@
-"""One worker from the perspective of the run's process, which starts it, sends it cells, and stops it or loses it.
+"""One worker, as seen by the run's process, which starts it, sends it cells, stops it, and notices if it is lost.
 
 A worker is a process with an event loop (`worker`) on any machine; its host starts and ends the process.
 """

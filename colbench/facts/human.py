@@ -1,8 +1,9 @@
 """The rule-based human for tasks with facts: answers exactly the questions asked, briefly.
 
-Every question of the agent's last message is matched with the facts (`facts.match`); the best fact is revealed if it
-matches better than the class "nothing". A question gets at most one fact for each of its parts ("what is …, and how is
-…?"); a reply has at most two facts. An agent that fishes ("tell me everything") is asked what it wants to know.
+Every question of the agent's last message is matched with the facts (`facts.match`). The best fact is revealed if it
+matches clearly better than the class "nothing", whose examples are questions that no fact answers. A question gets at
+most one fact for each of its parts ("what is …, and how is …?"); a reply has at most two facts. If the agent fishes for
+information ("tell me everything"), the human asks for a specific question.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
 MOST_FACTS = 2
 ENOUGH = 3.0
 CLEAR = 4.5
-"""Minimum lead over "nothing", in nats, of a fact that is asked for.
+"""Minimum lead, in nats, that a fact must have over the class "nothing" to count as asked for.
 
 `ENOUGH` applies to the first part of a message's first question, and `CLEAR` to all other parts.
 """
 HEARD = 4000
-"""Maximum number of characters to read at the end of a message."""
+"""Maximum number of characters that are read, counted from the end of a message."""
 
 UNKNOWN = (
     "I don't know.",
@@ -53,7 +54,7 @@ PLAIN = (
     "How large is the {}?",
     "How is the {} handled?",
 )
-"""Questions about a topic, for facts that have no examples of their own."""
+"""Templates of example questions about a topic, for facts that have no examples of their own."""
 
 EXAMPLE = re.compile(
     r"\([^()]*\)|\b(?:e\.? ?g\.?|for example|for instance|such as|i\.e\.|like (?=[\"\d]))[^?;,]*",
@@ -108,9 +109,9 @@ def answer(task: Task, said: str) -> str:
 
 
 def asked_facts(facts: tuple[Fact, ...], said: str) -> tuple[Fact, ...]:
-    """Return the facts that a message asks for, in order and without repetition.
+    """Return those of `facts` that a message asks for, in order and without repetition.
 
-    The human uses the same function to choose facts, and reveals the first `MOST_FACTS`.
+    The human chooses facts in the same way, and reveals the first `MOST_FACTS`.
     """
     return tuple(dict.fromkeys(fact for found in _hear(facts, said).asked for fact in found))
 

@@ -1,10 +1,14 @@
-"""Choice of the fact that a question asks for, by examples for each fact and for questions about "nothing".
+"""Choice of the fact that a question asks for, by comparing the question with example questions.
 
-The evidence for a fact is the sum of two kinds. Every word, and every pair of consecutive words, is evidence for the
-facts in whose examples it is more frequent (naive Bayes with each fact and "nothing" as a class), and the examples most
-similar to the question are evidence for their facts (cosine). A fact is asked for if it clearly beats "nothing". The
-class "nothing" has its own examples in `unrelated.txt`: questions that people ask but no rule answers. Words that occur
-in no example are also evidence for "nothing", so a question with more unknown words needs more evidence.
+Each fact is a class with its own examples. The class "nothing" has the examples in `unrelated.txt`: questions that
+people ask but that no fact answers. Two kinds of evidence are added up for each class:
+
+- Words (naive Bayes): a word, or a pair of consecutive words, is evidence for the classes in whose examples it is more
+  frequent. A word that occurs in no example is evidence for "nothing", so a question with more unknown words needs more
+  evidence for a fact.
+- Similarity (cosine): the examples that are most similar to the question are evidence for their class.
+
+A question asks for a fact if the fact has clearly more evidence than "nothing".
 """
 
 from __future__ import annotations
@@ -33,12 +37,12 @@ SHRINKAGE = 1.5
 RARE = 0.002
 """Constant added to every word's average share of examples, so that words that are rare in all classes prove little."""
 LEAST = -3.0
-"""Lower limit, in nats, of the evidence for a class from a word that its examples lack."""
+"""Lower limit, in nats, of the evidence that a word gives for a class whose examples lack the word."""
 STRANGE = 1.0
 """Evidence for "nothing" from a word that no example has, in nats."""
 LIKENESS = 16.0
 NEAREST = 2
-"""Evidence of full similarity to the nearest examples, in nats, and the number of nearest examples."""
+"""Evidence, in nats, for a class whose nearest examples have the similarity 1, and the number of these examples."""
 
 DIGITS = 9
 """Decimal places to which sums are rounded, so that ties are the same on every machine."""
@@ -66,9 +70,9 @@ def _length(worths: Iterable[float]) -> float:
 
 
 WORD_WORTH = np.dtype([("number", np.int32), ("count", np.float32), ("likeness", np.float64)])
-"""Type of a word in an example: its number, its count, and its weight for similarity (0 for function words)."""
+"""NumPy type for a word in an example: its number, its count, and its weight for similarity (0 for function words)."""
 _NUMBERS: dict[str, int] = {}
-"""A number for each word of an example, for use in arrays."""
+"""Numbers that stand for the words of the examples in arrays."""
 
 
 @lru_cache(maxsize=65536)
@@ -91,7 +95,7 @@ def _evidence(example: str) -> bytes:
 
 
 class _Classes:
-    """Classes of examples. The methods measure how frequent a word is, and how similar a question is, in each class."""
+    """A set of classes with examples. The methods compare words and questions with the examples of each class."""
 
     def __init__(self, classes: Sequence[Sequence[str]]) -> None:
         self._sizes = np.array([len(examples) for examples in classes])
@@ -116,7 +120,10 @@ class _Classes:
         self._likeness = likeness[kept]
 
     def having(self, words: Array) -> Array:
-        """Return the number of examples of each class with each word, (classes, words); a synonym adds `SYNONYM`."""
+        """Return, for each class and each word, how many of the class's examples have the word; (classes, words).
+
+        In an example without the word, each synonym of the word counts as `SYNONYM`.
+        """
         ranks, known = self._find(words)
         having = np.zeros((len(self._sizes), len(words)))
         having[:, known] = self._having[:, ranks]
@@ -135,7 +142,7 @@ class _Classes:
     def likeness(self, words: Array, worths: Array) -> Array:
         """Return, for each class, the mean similarity (0 to 1) between the words and the class's most similar examples.
 
-        Function words do not count.
+        `worths`: the weights of the words. Function words add nothing to a similarity.
         """
         ranks, known = self._find(words)
         starts = self._starts[ranks]
@@ -201,7 +208,8 @@ class Matcher:
 def _proofs(groups: Sequence[_Classes], words: Array, pairs: Array) -> Array:
     """Return the unweighted evidence, in nats, that each word or pair of words gives for each class.
 
-    The array has the shape (classes, words); its first class is "nothing" (no fact). `pairs` is True for pairs.
+    The array has the shape (classes, words); its first class is "nothing" (no fact). `pairs` is True for
+    the entries of `words` that are pairs.
     """
     having = [group.having(words) for group in groups]
     both = list(zip(groups, having, strict=True))

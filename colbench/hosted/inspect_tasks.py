@@ -1,7 +1,7 @@
 """ColBench as Inspect AI tasks: `inspect eval colbench/DOMAIN` for each installed domain, such as `colbench/backend`.
 
-A sample is a task, an epoch a trial. The solver is the dialogue of Inspect's model with the simulated human. The scorer
-is ColBench's own and also has the domain's name.
+A sample is a task, and an epoch is a trial. The solver is the dialogue of Inspect's model with the simulated human. The
+scorer is ColBench's own and also has the domain's name.
 
 Parameters (`-T`) are `tasks`, `human`, `max_turns` and other keys of a `--config` file of `colbench eval`. A domain
 with pictures also has the parameter `pictures`: if it is true, the model sees pictures of its own pages. Written for
@@ -57,7 +57,10 @@ METRICS = [mean(), stderr(cluster="task")]
 
 @solver
 def dialogue(pictures: bool, settings: dict[str, Any]) -> Solver:
-    """Run the dialogue with the simulated human, by the rules of `colbench.dialogue`."""
+    """Run the dialogue with the simulated human, by the rules of `colbench.dialogue`.
+
+    `pictures`: True if the model sees pictures of its pages. `settings`: the settings of the session (`session_for`).
+    """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         session = session_for(settings)

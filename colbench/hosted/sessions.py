@@ -43,8 +43,8 @@ NOT_OURS = {
 class HostedSession:
     """A session that is started when first needed, and stopped when the event loop ends.
 
-    It does not stop at the end of the run, because not all harnesses announce that. The constructor raises UserError in
-    the same cases as `colbench eval`.
+    It does not stop at the end of the run, because not all harnesses announce the end. The constructor raises UserError
+    in the same cases as `colbench eval`.
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:

@@ -30,10 +30,10 @@ LOOKS_LIKE_AN_ADDRESS = re.compile(r"localhost|.*[:/.].*")
 
 
 def parse_spec(spec: str) -> tuple[str, tuple[str, ...]]:
-    """Return the model and the base URLs of `MODEL[@URL[,URL…]]`; by default OPENAI_BASE_URL, or else OpenAI's URL.
+    """Return the model and the base URLs of `MODEL[@URL[,URL…]]`; without a URL, OPENAI_BASE_URL or else OpenAI's.
 
-    Raises UserError if there is no model, or if a URL lacks its `http://`; otherwise the URL would become part of the
-    model's name, and the key would go to OpenAI.
+    Raises UserError if the spec names no model, or if a URL lacks its `http://`; otherwise the URL would become part of
+    the model's name, and the key would go to OpenAI.
     """
     model, at, address = _split(spec)
     if not model:

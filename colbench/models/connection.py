@@ -156,7 +156,7 @@ class Connection:
         finally:
             await other.close()
         if answer.status == 200 and listed_models(answer.content):
-            raise UserError(f"{self.url} is not the API, which is under /v1; write {url}")
+            raise UserError(f"{self.url} is not the URL of the API; write {url}")
 
     def _make(self, url: str, timeout: float) -> Transport:
         if self._azure:

@@ -1,4 +1,4 @@
-"""Test doubles of model families, which imitate how OpenAI's o-series and GPT-5, Qwen3 and R1 differ from others."""
+"""Test doubles of model families: they imitate the peculiarities of OpenAI's o-series, GPT-5, Qwen3, and R1."""
 
 from __future__ import annotations
 

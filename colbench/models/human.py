@@ -34,6 +34,8 @@ class Voice(Struct, frozen=True, kw_only=True):
     ) -> Message:
         """Return the human's message: the model's reply, cut to `max_chars` characters.
 
+        `values` are the values of the prompt's placeholders. `images` are sent with the prompt.
+
         Raises SimulatorError if the reply is empty, or if the model has refused REFUSED_TRIES requests.
         """
         prompt = Message(role="user", content=fill(self.prompt, values), images=images)
@@ -109,8 +111,8 @@ class TextHuman:
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
         """Return the model's reply as the human.
 
-        Raises SimulatorError if there is no reply, UserError if a user's prompt has no placeholder for the hidden
-        information.
+        Raises SimulatorError if the model gives no reply, UserError if a user's prompt has no placeholder for the
+        hidden information.
         """
         require(self.voice.prompt, "hidden_information")
         values = {

@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 CUT = 0.8
-"""The new limit after the server reports overload, as a share of the requests in flight, or of the limit if lower."""
+"""The new limit after the server reports overload, as a share of the requests in flight or, if lower, the old limit."""
 RECOVERY = 4.0
-"""Growth of the limit per round, until it is almost as large as at the last refusal; from there, it grows by 1.
+"""Growth of the limit per round up to almost the load at the last refusal; from there, the limit grows by 1 per round.
 
 A round is as many successes as the limit.
 """
@@ -78,7 +78,7 @@ class AdaptiveLimit:
         self.allowed = min(float(self.maximum), self.allowed + step / self.allowed)
 
     def cut(self) -> None:
-        """Set the limit to four fifths of the requests in flight, or of itself if that is lower; it is at least 1."""
+        """Set the limit to four fifths of the requests in flight or, if lower, of the old limit, but at least to 1."""
         self.cuts += 1
         self._refused_at = min(self.allowed, float(self.in_flight))
         self.allowed = max(1.0, CUT * self._refused_at)

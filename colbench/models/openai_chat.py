@@ -83,8 +83,8 @@ class OpenAIChat:
     other `fields`, such as `reasoning_effort`, and those of `extra_body` are added to each request. A string with a
     JSON object or list is sent as that object or list.
 
-    Opening the context raises UserError if a server does not answer, refuses the key, or lists its models without this
-    one. Azure is not checked.
+    Opening the context raises UserError if a server does not answer, refuses the key, or lists its models, but not
+    this one. Azure is not checked.
     """
 
     def __init__(

@@ -156,7 +156,9 @@ def _read_tokens(body: dict[str, Any], choice: dict[str, Any]) -> Sampled | None
     except (KeyError, TypeError, ValueError) as cause:
         raise MalformedError(f"the response has malformed log-probabilities: {cause}") from cause
     if len(ids) != len(logprobs):
-        raise MalformedError(f"{len(ids)} tokens, but {len(logprobs)} log-probabilities")
+        raise MalformedError(
+            f"the response has {len(ids)} tokens, but {len(logprobs)} log-probabilities"
+        )
     return Sampled(prompt=prompt, ids=ids, logprobs=logprobs)
 
 

@@ -70,8 +70,8 @@ class ScriptedServer:
     """A server that answers as the model `model` with the replies of `script`; it runs inside `async with`.
 
     `fault(n)`, if given, returns the Fault for the n-th chat request, counted from 1, or None. `models` is a Fault for
-    GET /models. `delay` is the number of seconds before each answer, or a function that draws it. The lists `requests`,
-    `headers` and `paths` record the requests. Azure's paths are served as well; `/no-models/v1` serves chat
+    GET /models. `delay` is the number of seconds before each answer, or a function that returns it. The lists
+    `requests`, `headers` and `paths` record the requests. Azure's paths are served as well; `/no-models/v1` serves chat
     completions, but no list of models. Like vLLM, the server returns token IDs and log-probabilities on request: its
     tokens are the bytes of the text. The script receives pictures as `Message.images`; if `sees` is False, pictures are
     refused, as by a text-only model.

@@ -24,7 +24,7 @@ POLL = (1.0, 10.0)
 TOLD_AFTER = 2.0
 """Seconds after which a wait is reported."""
 WAIT_INTERVAL = 1.0
-"""Seconds between two looks at the current waits, to report changes."""
+"""Interval in seconds at which the current waits are checked, so that changes can be reported."""
 
 
 class Wait(Struct, frozen=True, kw_only=True):
@@ -170,7 +170,7 @@ class Servers:
     def join(self, url: str, concurrency: int) -> Server:
         """Return the server at a URL, and count the caller as its user.
 
-        The lowest `concurrency` of all callers applies; processes that share the server divide it equally.
+        The lowest `concurrency` of all callers applies; processes that share the server divide this number equally.
         """
         server = self._by_url.get(url)
         if server is None:

@@ -199,7 +199,7 @@ def openai_transport(base_url: str, key: str | None, timeout: float) -> OpenAITr
 
 
 def azure_transport(endpoint: str | None, key: str | None, timeout: float) -> OpenAITransport:
-    """Return the transport to Azure OpenAI. Values not given are read from the environment variables of its SDK.
+    """Return the transport to Azure OpenAI. Arguments that are None are read from the variables of Azure's SDK.
 
     Raises UserError, which names the variable, if a value is missing: AZURE_OPENAI_ENDPOINT, OPENAI_API_VERSION,
     AZURE_OPENAI_API_KEY or AZURE_OPENAI_AD_TOKEN.

@@ -21,7 +21,7 @@ CLOSE = re.compile(r"</html\s*>", re.I)
 
 
 def extract_page(text: str, mode: ScoringMode = "default") -> str | None:
-    """Return the page, an HTML document, in a message; None if it contains none.
+    """Return the page (an HTML document) in a message; None if the message contains no page.
 
     In mode `default` the page is the last document of the last fenced block that contains one; if no block does, the
     last document of the text. A document extends from its doctype or `<html>` to `</html>`, or to the end if it is cut

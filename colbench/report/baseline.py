@@ -1,4 +1,4 @@
-"""Other runs for comparison: a baseline for the win rate, and the ceiling, for which the agent was told everything."""
+"""Other runs for comparison: a baseline for the win rate, and a ceiling, in which the agent was told everything."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DIFFERENT = (
 
 
 class Baseline(Struct, frozen=True, kw_only=True):
-    """Another run, with which a report compares its run."""
+    """A run with which a report compares its own run."""
 
     source: str
     """The baseline's path, as given by the user."""
@@ -49,7 +49,7 @@ class Baseline(Struct, frozen=True, kw_only=True):
 
 
 class Others(Struct, frozen=True, kw_only=True):
-    """The runs with which a report compares its run."""
+    """The runs with which a report compares its own run."""
 
     baseline: Baseline | None = None
     ceiling: Baseline | None = None
@@ -63,7 +63,7 @@ class Others(Struct, frozen=True, kw_only=True):
 
 
 def read_baseline(source: str, flag: str = "--baseline") -> Baseline:
-    """Return the run in a run folder or a rollout file, which `flag` named.
+    """Return the run in `source`, a run folder or a rollout file; `flag` is the flag with which the user named it.
 
     Raises UserError if the file is missing or has no dialogues, DataError if a file is malformed.
     """
@@ -89,9 +89,9 @@ def by_task(dialogues: Iterable[tuple[int, Rollout]]) -> dict[str, list[Dialogue
 
 
 def read_ceiling(source: str) -> Baseline:
-    """Return the run in a folder, which must have been made with `--told all`.
+    """Return the run in the folder `source`; the run must have been made with `--told all`.
 
-    Raises UserError if the folder contains another run, DataError if it is malformed.
+    Raises UserError if `source` is not the folder of such a run, DataError if a file of the run is malformed.
     """
     path = Path(source)
     if not path.is_dir() or RunFolder(path).record().config.told != "all":

@@ -49,8 +49,8 @@ NOTE_LINES = 2
 def brief(domain: Domain, report: DomainReport, lines: int) -> list[Fact]:
     """Return the most important facts about a domain: scores, asking, failures, effort.
 
-    The facts' notes are wrapped. The facts take at most `lines` lines; the first one that does not fit and all less
-    important ones are left out.
+    The facts' notes are wrapped. The facts take at most `lines` lines: the first fact that does not fit is left out,
+    together with all less important facts.
     """
     facts: list[Fact] = []
     for fact in _all(domain, report):

@@ -19,7 +19,7 @@ from colbench.task import Task
 
 T = TypeVar("T")
 Grid = tuple[tuple[DialogueStats | None, ...], ...]
-"""One row for each task, one column for each trial; None if there is no dialogue yet."""
+"""One row for each task, one column for each trial; None for a planned dialogue that does not exist yet."""
 TaskKey = tuple[str, str]
 """ID and hash of a task."""
 ByTask = dict[TaskKey, dict[int, DialogueStats]]
@@ -50,7 +50,7 @@ class Cells(Struct, frozen=True, kw_only=True):
         return self.keep(lambda each: each.ended_by != "failure")
 
     def keep(self, condition: Callable[[DialogueStats], bool]) -> Cells:
-        """Return the same grid with None for every dialogue that does not meet the condition."""
+        """Return a copy with None for every dialogue that does not meet the condition."""
         grid = tuple(
             tuple(each if each and condition(each) else None for each in row) for row in self.grid
         )
@@ -91,7 +91,8 @@ def measure(
     Args:
         tasks: The tasks of the run.
         trials: Trials planned for each task.
-        dialogues: Pairs of position (`DialogueStats.place`) and dialogue; in each cell, the highest position counts.
+        dialogues: Pairs of position (`DialogueStats.place`) and dialogue. If a cell has several dialogues, the one with
+            the highest position counts.
         shard: If set, the cells of other shards are left out, as are tasks without a cell in this shard.
     """
     planned = (_row(task, trials, shard) for task in tasks)

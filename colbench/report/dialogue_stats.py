@@ -92,7 +92,7 @@ class DialogueStats(Struct, frozen=True, kw_only=True, gc=False):
     failure: Failure | None
     ended_by: str
     failed_as: dict[str, FailureClass | None]
-    """Class of the failed dialogue by scoring mode."""
+    """Failure class of the dialogue by scoring mode; None in a mode in which the dialogue did not fail."""
     errors: dict[str, str]
     """The most frequent error of an answer that crashed, by scoring mode; empty if the scorer gives no error."""
     turns: int
@@ -118,7 +118,7 @@ class DialogueStats(Struct, frozen=True, kw_only=True, gc=False):
     asked: tuple[bool, ...]
     """For each hidden decision, True if a message of the agent asked for it."""
     told_at: tuple[int, ...]
-    """For each hidden decision, the first turn (from 0) whose reply revealed it; `NEVER` if there is none."""
+    """For each hidden decision, the first turn (from 0) whose reply revealed it; `NEVER` if no reply did."""
     followed: Followed | None
 
     @property

@@ -22,7 +22,7 @@ from colbench.report.model import (
 from colbench.stats import mean_interval
 
 REASONS = 3
-"""Example reasons shown for each boundary."""
+"""Maximum number of reasons shown for each boundary."""
 
 
 def turns_used(cells: Cells, max_turns: int) -> Turns:

@@ -77,12 +77,15 @@ def grid_size(report: DomainReport) -> str:
 
 
 def share(label: str, interval: Interval) -> Fact:
-    """Return a rate with its interval."""
+    """Return the fact that consists of a rate and its interval."""
     return Fact(label=label, value=percent(interval.mean), note=percent_range(interval))
 
 
 def measured(metric: Metric, interval: Interval, suffix: str = "") -> Fact:
-    """Return the mean of a metric with its interval, in its own unit."""
+    """Return the fact that consists of a metric's mean and interval, in the metric's unit.
+
+    `suffix`: text to add to the metric's label.
+    """
     note = measure_range(interval, metric.unit)
     if metric.direction == "lower":
         note += "; lower is better"

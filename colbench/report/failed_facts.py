@@ -34,7 +34,7 @@ def failed(report: DomainReport) -> Iterator[Fact]:
 
 
 def rarest(rows: Iterable[DecisionReport]) -> Fact:
-    """Return the fact that names decisions that were rarely asked for."""
+    """Return a fact with the names of rarely asked decisions (`rows`)."""
     named = (f"{row.family}: {row.decision} ({row.asked} of {row.hidden})" for row in rows)
     return Fact(label="rarely asked", value="", note=", ".join(named))
 

@@ -14,7 +14,7 @@ class Rates(Struct, frozen=True, kw_only=True):
     """The main numbers of a domain, all with the same denominator."""
 
     success_rate: Interval | None
-    """None in a domain whose answers do not just succeed or fail."""
+    """Share of successful dialogues; None in a domain whose answers do not just succeed or fail."""
     value: Interval
     """Mean of the leading metric."""
 
@@ -105,7 +105,7 @@ class Cost(Struct, frozen=True, kw_only=True):
 
 
 class LeakShare(Struct, frozen=True, kw_only=True):
-    """The share of reference items of one kind revealed without a question: mean and maximum over dialogues."""
+    """The share of the reference's items of one kind that were revealed unasked: mean and maximum over dialogues."""
 
     mean: float
     max: float
@@ -143,7 +143,10 @@ class Budget(Struct, frozen=True, kw_only=True):
     answered: float | None
     """Share of scored cells whose answer had been given by this turn."""
     value: Interval | None = None
-    """Mean of the leading metric of the last shown answer, in the domain's first mode; None if no turn was scored."""
+    """Mean of the leading metric for the last answer shown by this turn, in the domain's first mode.
+
+    None if no turn was scored.
+    """
 
 
 class WinRate(Struct, frozen=True, kw_only=True):
@@ -161,7 +164,7 @@ class WinRate(Struct, frozen=True, kw_only=True):
     """Number of tasks that both runs have and have scored."""
     rate: Interval
     note: str = ""
-    """The reason why the two runs are hard to compare; empty if there is none."""
+    """The reason why the two runs are hard to compare; empty if they are comparable."""
 
 
 class DecisionReport(Struct, frozen=True, kw_only=True):
@@ -254,7 +257,7 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     """Dialogues by the scorer that gave their verdict in the leading mode."""
     modes: dict[str, ModeReport]
     delta: ModeDelta | None
-    """None unless two modes have scored the run."""
+    """The difference between two scoring modes; None unless both have scored the run."""
     distribution: tuple[int, ...]
     """Number of scored cells by value, rounded to tenths; the first and last bins hold only exactly 0 and 1."""
     by_turn: tuple[Budget, ...]
@@ -268,7 +271,7 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     """Reply counts by role, only of replies from model servers."""
     cost: Cost
     leaks: Leaks | None
-    """None if no dialogue was audited."""
+    """The result of the leak audit; None if no dialogue was audited."""
     failures: dict[Boundary, Failures]
     wall_seconds: float
     """Total time during which at least one dialogue was running."""
@@ -279,15 +282,18 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     notes: tuple[Reason, ...] = ()
     """Remarks of the verdicts, the most frequent first."""
     win_rate: WinRate | None = None
-    """The win rate; None if there is no baseline with tasks of this domain."""
+    """The win rate over the baseline; None without a baseline that has tasks of this domain."""
     asking: AskingReport | None = None
     """Measures of the questions; None if no dialogue records which decisions were asked for."""
     followed: FollowedReport | None = None
     """Outcomes of differences; None if no dialogue records which differences the human pointed out."""
     ceiling: Ceiling | None = None
-    """The ceiling; None if there is no run in which the agent was told everything."""
+    """The scores of a run in which the agent was told everything.
+
+    None if such a run was not given, or if the two runs share no scored task.
+    """
     failed: FailedReport | None = None
-    """None in a domain without success."""
+    """Failed dialogues by class; None in a domain without success."""
 
 
 class RunReport(Struct, frozen=True, kw_only=True):

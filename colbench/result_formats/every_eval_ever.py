@@ -35,7 +35,7 @@ def record(
     Args:
         run: A run with at least one scored dialogue.
         model: Identifier of the model, OWNER/NAME; by default the model that the agent names.
-        organization: Who ran the evaluation; by default "unknown".
+        organization: Name of the organization that ran the evaluation; by default "unknown".
         relationship: Relationship of the evaluator to the model.
 
     Raises:

@@ -29,8 +29,8 @@ def model_id(run: Run, given: str = "") -> str:
     if not OWNER_NAME.fullmatch(found):
         given_as = f"--model {given}" if given else f"{run.path}: the agent {agent}"
         raise UserError(
-            f"{given_as}: expected a model's identifier OWNER/NAME; "
-            "set it, such as with --model meta-llama/Llama-3.1-8B-Instruct"
+            f"{given_as}: expected a model's identifier OWNER/NAME, such as meta-llama/Llama-3.1-8B-Instruct; "
+            "set it with --model"
         )
     return found
 

@@ -63,7 +63,7 @@ def _installed(name: str) -> Distribution:
 
 
 def _required(wanted: Iterable[Distribution]) -> list[Distribution]:
-    """Return the installed distributions that `wanted` needs, directly or indirectly, except for extras."""
+    """Return the installed distributions that `wanted` needs, directly or indirectly. Optional extras do not count."""
     found: dict[str, Distribution] = {}
     pending = list(wanted)
     known = {_normal(dist.metadata["Name"]) for dist in pending}

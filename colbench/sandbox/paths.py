@@ -20,7 +20,7 @@ def interpreter() -> str:
 
 
 def visible_paths() -> list[str]:
-    """Return the host's paths of the files and folders that a candidate can read; no path is inside another."""
+    """Return the paths of the host's files and folders that a candidate can read; no path is inside another."""
     prefixes = {sys.base_prefix, sys.base_exec_prefix}
     own = [f"{prefix}/{folder}" for prefix in sorted(prefixes) for folder in ("lib", "lib64")]
     visible: list[str] = []

@@ -17,7 +17,10 @@ JOBS_EACH = 2
 
 
 class Pool:
-    """A pool of at most `count` workers, each with up to `JOBS_EACH` jobs at a time."""
+    """A pool of at most `count` workers, each with up to `JOBS_EACH` jobs at a time.
+
+    `rehearsal`: True if the workers run rehearsals (`Job.rehearsal`), for which they use another hash seed.
+    """
 
     def __init__(self, tier: Tier, limits: Limits, count: int, *, rehearsal: bool = False) -> None:
         self._places = [_Place(tier, limits, rehearsal) for _ in range(count)]

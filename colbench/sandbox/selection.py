@@ -1,4 +1,7 @@
-"""The choice of a tier that works on this machine, found by trying: a server of the tier must withstand a self-test."""
+"""The choice of an isolation tier that works on this machine.
+
+To find out if a tier works, a fork server is started with the tier's isolation, and must pass a self-test.
+"""
 
 from __future__ import annotations
 
@@ -59,9 +62,10 @@ def probe() -> list[TierReport]:
 async def choose(
     name: str | None, allow_unsafe: bool, limits: Limits, packages: Packages
 ) -> tuple[Tier, Worker]:
-    """Return the tier `name` or, without a name, the strongest permitted tier that works; also its first worker.
+    """Return a tier that works on this machine, and its first worker, which is already running.
 
-    Raises UserError if no permitted tier works; the message gives the reason and the fix for each tier.
+    The tier is the one called `name`, or the strongest permitted tier that works if `name` is None. Raises UserError if
+    no permitted tier works; the message gives the reason and the fix for each tier.
     """
     reasons = []
     for tier in _admissible(name, allow_unsafe):

@@ -26,7 +26,7 @@ _MAPPINGS = frozenset({"dict", "ordered", "counter", "namespace"})
 
 
 def show_tree(tree: Any, limit: int) -> str:
-    """Format the decoded JSON of a value in Python's notation, cut at `limit` characters."""
+    """Format a value in Python's notation, cut at `limit` characters. `tree`: the value's decoded JSON."""
     try:
         text = _text(tree, limit)
     except (TypeError, ValueError, LookupError, ArithmeticError, RecursionError):

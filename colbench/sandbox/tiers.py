@@ -52,7 +52,7 @@ class Tier(Struct, frozen=True, kw_only=True):
     landlock: bool = False
     seccomp: bool = True
     files: bool = True
-    """True if candidates may open files; False if the tier has no mechanism that limits which files."""
+    """True if candidates may open files; False if the tier has no mechanism to limit which files they open."""
     safe: bool = True
     packages: Packages = Packages()
     """Packages that are visible in addition to the standard library."""

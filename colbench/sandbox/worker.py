@@ -20,7 +20,7 @@ _START_SECONDS = 60.0
 _GRACE_SECONDS = 15.0
 """Seconds that a server may need beyond the wall-clock limits of its jobs before it counts as broken."""
 _DRAIN_AFTER = 0.02
-"""Seconds after which a job's output is read while the job runs; most jobs have ended by then."""
+"""Seconds after which the output of a job that is still running is read; most jobs have ended by then."""
 
 
 class Worker:
@@ -58,7 +58,11 @@ class Worker:
         return worker
 
     async def run(self, payload: bytes, calls: int) -> Ending:
-        """Run this job in a child; canceling kills the child. Raises SandboxError if the fork server fails."""
+        """Run a job in a child process, and return how the child ended. Canceling this call kills the child.
+
+        `payload`: the encoded job (`Work.payload`). `calls`: the number of calls in the job, which determines how much
+        output is allowed. Raises SandboxError if the fork server fails.
+        """
         self._jobs += 1
         patience = self._jobs * self._limits.wall_seconds
         try:
@@ -104,7 +108,9 @@ class Worker:
                 self._control.send(msgspec.json.encode(setup))
                 answer = await self._answer()
         except (TimeoutError, OSError, SandboxError) as cause:
-            raise SandboxError(self._last_words() or f"it does not start: {cause}") from cause
+            raise SandboxError(
+                self._last_words() or f"the fork server does not start: {cause}"
+            ) from cause
         if answer != b"ready":
             raise SandboxError(answer.decode(errors="replace").removeprefix("failed "))
 
@@ -191,7 +197,7 @@ class _Output:
 async def _send_all(
     loop: asyncio.AbstractEventLoop, connection: socket.socket, payload: bytes
 ) -> None:
-    """Send the payload and close this direction. A dead child is not an error here: the server reports its death."""
+    """Send the payload, then close the socket for sending. Ignore a dead child: the server reports its death."""
     try:
         sent = connection.send(payload)
         if sent < len(payload):

@@ -13,7 +13,7 @@ from colbench.registry import get_domain
 
 
 class ModelHuman(PromptedHuman):
-    """The human of `openai:MODEL[@URL[,URL…]]`; its arguments are passed on to PromptedHuman and OpenAIChat."""
+    """A human played by `openai:MODEL[@URL[,URL…]]`; PromptedHuman and OpenAIChat explain the arguments."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class ModelHuman(PromptedHuman):
 
 
 class AzureHuman(ModelHuman):
-    """The human of `azure:DEPLOYMENT[@ENDPOINT]`, on Azure OpenAI; see `colbench_agents.model.AzureAgent`."""
+    """A human played by `azure:DEPLOYMENT[@ENDPOINT]` on Azure OpenAI; see `colbench_agents.model.AzureAgent`."""
 
     def __init__(self, spec: str, **arguments: Any) -> None:
         super().__init__(spec, azure=True, **arguments)

@@ -1,4 +1,4 @@
-"""Differences between one entry of a board and many others on the same tasks, computed together."""
+"""Differences between one entry of a leaderboard and many others on the same tasks, computed together."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 Bounds = tuple[float, float]
+"""The least and the greatest possible value."""
 RESAMPLES = 2_000
-"""Number of resamples for the interval of a difference; more take too long for a board's thousands of differences.
+"""Number of resamples for the interval of a difference.
 
-With this number, the error of each end of an interval is about 3% of its half-width.
+A leaderboard has thousands of differences, so more resamples would take too long. With this number, the error of each
+end of an interval is about 3% of its half-width.
 """
 
 
 class Measure:
-    """One measure of all entries on a board. `means`: for each task and entry, the mean over the trials."""
+    """One measure of all entries on a leaderboard. `means`: for each task and entry, the mean over the trials."""
 
     def __init__(self, means: Floats) -> None:
         self.means = means

@@ -87,12 +87,12 @@ def bootstrap_means(values: Floats) -> Floats:
 
 
 def equal_interval(mean: float, tasks: int, bounds: tuple[float, float] | None) -> Interval:
-    """Return the interval if all drawn tasks have the same value, when a bootstrap interval would have no width.
+    """Return the interval for drawn tasks that all have the same value, `mean`.
 
-    If a share p of all possible tasks has this value, n drawn tasks all have it with probability p**n. The interval
-    uses the p for which this probability is ALPHA / 2, so p = (ALPHA / 2) ** (1 / n). All other possible tasks are
-    assumed to have the value of the lower of the `bounds` for the low end, and of the upper one for the high end. For
-    rates of 0 and 1 this is the Clopper-Pearson interval.
+    A bootstrap interval of these tasks would have no width. If a share p of all possible tasks has this value, the n
+    drawn tasks (`tasks`) all have it with probability p**n. The interval uses the p for which this probability is ALPHA
+    / 2, so p = (ALPHA / 2) ** (1 / n). For the low end, all other possible tasks are assumed to have the lower of the
+    `bounds` as their value; for the high end, the upper one. For rates of 0 and 1 this is the Clopper-Pearson interval.
     """
     if bounds is None or not all(map(isfinite, bounds)):
         return Interval(mean=mean, low=None, high=None, method="none")

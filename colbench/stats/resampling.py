@@ -1,4 +1,4 @@
-"""Resampling the tasks of a board for all of its entries at once.
+"""Resampling the tasks of a leaderboard for all of its entries at once.
 
 A resample is a row of weights: how often each task is drawn. A flip is a row of signs: 1 or -1 for each task. So one
 matrix product gives the sums of all entries under all resamples or flips. For any pair of entries, the difference of
@@ -34,7 +34,7 @@ def resampled_means(values: Floats, resamples: int = RESAMPLES) -> Floats:
 
 
 def shared_bootstrap_means(values: Floats) -> Floats:
-    """Return what `bootstrap_means` returns, but faster: columns with the same number of tasks share their draws."""
+    """Return what `bootstrap_means` returns, but faster: calls with equally many values share the random draws."""
     if len(values) > MOST_SHARED:
         return bootstrap_means(values)
     means: Floats = resampled_means(values[:, None])[:, 0]

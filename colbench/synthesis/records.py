@@ -48,7 +48,7 @@ class Origin(Struct, frozen=True, kw_only=True):
     prompt: str
     """SHA-256 of the prompt."""
     guess: str = ""
-    """The agent that guessed, and how often; empty if none did."""
+    """The agent that guesses and its number of tries, as text; empty without `--guess`."""
     usage: Usage | None = None
     """Tokens used for writing the task; None if the server did not report them."""
     guesses: tuple[Usage | None, ...] = ()
@@ -152,5 +152,5 @@ class Ledger:
 def _not_ours(path: Path, line: int) -> str:
     return (
         f"--out {path}: line {line} was not written by `colbench tasks synthesize`; use another "
-        "file; to avoid near-duplicates of this file, pass it with --against"
+        "file; to avoid near-duplicates of the tasks in this file, pass it with --against"
     )

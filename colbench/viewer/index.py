@@ -53,9 +53,9 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
     outcome: Outcome
     turns: int
     score: float | None
-    """The leading metric in the default mode, from 0 to 1; None if there is none."""
+    """The leading metric in the default mode, from 0 to 1; None if the dialogue has no value."""
     untold: tuple[str, ...]
-    """Hidden decisions that were never told; empty if unknown."""
+    """Hidden decisions that the human never revealed; empty if unknown."""
     labels: tuple[str, ...] = ()
     """Labels assigned by a person."""
     note: str = ""
@@ -78,7 +78,10 @@ class RunIndex:
     """
 
     def __init__(self, folder: str | Path, name: str) -> None:
-        """Index a run's folder under a name. Raises DataError if it contains no run or a malformed dialogue."""
+        """Index a run's folder; `name` is the name of the run in the viewer.
+
+        Raises DataError if the folder contains no run or a malformed dialogue.
+        """
         run = load_run(folder)
         self.name = name
         self.folder = run.folder
@@ -126,7 +129,7 @@ class RunIndex:
         return _complete(self.task(placed.rollout), placed.rollout)
 
     def note(self, row: Row) -> Note | None:
-        """Return the note on a dialogue as of the last refresh; None if there is none."""
+        """Return the note on a dialogue as of the last refresh; None for a dialogue without a note."""
         return self._notes.get(row.key)
 
     def add_note(self, note: Note) -> None:

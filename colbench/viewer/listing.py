@@ -26,7 +26,7 @@ class Choices(Struct, frozen=True, kw_only=True):
 
 
 class Listing(Struct, frozen=True, kw_only=True):
-    """The dialogues of several runs that pass the filters, on all pages of the list."""
+    """The dialogues that pass the filters, from several runs and for all pages of the list."""
 
     runs: Sequence[RunIndex]
     filters: Filters

@@ -38,7 +38,7 @@ class Links(Protocol):
     """True if a server serves the pages, so that they can be filtered and show new dialogues of a running run."""
 
     def list(self, filters: Filters) -> str:
-        """Return the URL of a list."""
+        """Return the URL of the list of dialogues that pass these filters."""
 
     def dialogue(self, row: Row, filters: Filters) -> str:
         """Return the URL of a dialogue within a list."""

@@ -55,7 +55,7 @@ class ServerLinks:
     live = True
 
     def list(self, filters: Filters) -> str:
-        """Return the URL of a list."""
+        """Return the URL of the list of dialogues that pass these filters."""
         return f"/{filters.query}"
 
     def dialogue(self, row: Row, filters: Filters) -> str:

@@ -61,7 +61,7 @@ class Dot(Struct, frozen=True, kw_only=True):
     y: float
     """A share; more is better."""
     reference: bool = False
-    """True for an entry that is shown for comparison and is not part of the front."""
+    """True for an entry that is shown for comparison and is not part of the Pareto front."""
 
 
 def curve_chart(
@@ -134,7 +134,7 @@ def interval_bar(
     high: float | None,
     marks: Sequence[tuple[str, float]] = (),
 ) -> Markup:
-    """Draw an interval on a scale from 0 to 1; draw nothing if there is no interval.
+    """Draw an interval on a scale from 0 to 1; draw nothing if the mean or an end of the interval is None.
 
     `marks`: values to compare with the interval, each preceded by the name of its CSS class, such as `floor`.
     """
@@ -169,7 +169,7 @@ def stacked_bar(title: str, parts: Sequence[tuple[str, int]]) -> Markup:
 
 
 def pareto_front(dots: Sequence[Dot]) -> list[Dot]:
-    """Return the entries that beat all others of equal or lower cost, the cheapest first; skip reference lines."""
+    """Return the entries that beat all others of equal or lower cost, the cheapest first; skip reference entries."""
     found: list[Dot] = []
     for dot in sorted((d for d in dots if not d.reference), key=lambda d: (d.x, -d.y)):
         if not found or dot.y > found[-1].y:

@@ -50,18 +50,21 @@ class Consequence(Struct, frozen=True, kw_only=True):
     heard: str | None
     """The human's answer; None if the reply ended the dialogue."""
     reward: float | None
-    """The dialogue's reward if the reply ended it, as an answer or at the turn limit; otherwise None."""
+    """The dialogue's reward; None unless the reply ended the dialogue, as an answer or at the turn limit."""
 
 
 Continuations = Callable[[Sequence[Opening], int], Sequence[Sequence[float]]]
-"""A function (openings, count) that returns the rewards of `count` continuations per opening, fewer if some fail."""
+"""A function of openings and a count N.
+
+It returns, for each opening, the rewards of N continuations, or fewer rewards if continuations fail.
+"""
 
 
 class HarnessContinuations:
     """A `Continuations` function that runs and scores dialogues with the agent, human and settings of `config`.
 
-    `config` is the configuration of the run whose dialogues are continued (`RunFolder(…).record().config`), with the
-    agent replaced by the agent that continues them. Finished dialogues are kept in `folder` and not run again.
+    `config` is the configuration of the run whose dialogues are continued (`RunFolder(…).record().config`), except that
+    its agent is the one that continues them. Finished dialogues are kept in `folder` and not run again.
     """
 
     def __init__(self, folder: Path, config: RunConfig) -> None:
@@ -69,7 +72,7 @@ class HarnessContinuations:
         self.config = config
 
     def __call__(self, openings: Sequence[Opening], count: int) -> list[list[float]]:
-        """Return the rewards of each opening's continuations; those without a reward are left out.
+        """Return the rewards of each opening's continuations; leave out continuations without a reward.
 
         Raises UserError, with the end of the log, if the command fails or no continuation has a reward.
         """

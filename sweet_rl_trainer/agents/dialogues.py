@@ -1,8 +1,8 @@
 """Scored dialogues: a run of `colbench` in a separate process.
 
-    python -m sweet_rl_trainer.agents.dialogues CONFIG.json FOLDER      runs or resumes, and prints the report
+    python -m sweet_rl_trainer.agents.dialogues CONFIG.json FOLDER      run or resume, and print the report
 
-When the separate process exits, it frees the memory of the models that took part.
+When that process exits, the memory of the models that took part is free again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from colbench.console import inherited_output
 from sweet_rl_trainer.subprocesses import INTERRUPTED, exit_with_parent, run
 
 CONFIG = ".config.json"
-"""Suffix of a run's configuration file, which is next to the run's folder and otherwise has the same name."""
+"""Suffix of a run's configuration file, which is next to the run's folder: the folder's name, then this suffix."""
 UNSCORED, USER_MISTAKE = 1, 2
 
 
@@ -29,8 +29,8 @@ def run_dialogues(
     """Start or resume the run in the folder `out`. Return the exit code of the process.
 
     The exit code is 1 if a dialogue has no score, and 2 if the configuration is wrong. The configuration is written to
-    a file next to the folder, so that `colbench eval --config` can repeat the run. If `log` is given, the report goes
-    there, with progress and errors. If `progress` is True, progress and errors go to standard error instead.
+    a file next to the folder, so that `colbench eval --config` can repeat the run. If `log` is given, the report,
+    progress and errors are written to it. If `progress` is True, progress and errors go to standard error instead.
     """
     file = out.with_name(out.name + CONFIG)
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -46,7 +46,7 @@ SINGLE_PROCESS = (
 
 
 class LocalAgent(PromptedAgent):
-    """The agent `local:FOLDER` or `local:OWNER/NAME[@REVISION]`, sampled in the same way as `openai:`.
+    """The agent `local:FOLDER` or `local:OWNER/NAME[@REVISION]`, whose replies are sampled as those of `openai:` are.
 
     `dtype` is the weights' data type, `rows` the maximum number of replies in a batch. With `answers=False`, replies
     that are answers are drawn again (`no_answer`). Raises UserError if `model` is not a checkpoint.
@@ -246,7 +246,7 @@ _CHATS: WeakValueDictionary[tuple[str, Precision, int], LocalChat] = WeakValueDi
 
 
 def shared_chat(model: str, *, dtype: Precision, rows: int) -> LocalChat:
-    """Return the chat model of a checkpoint; all users share one instance while it is in use."""
+    """Return the chat model of a checkpoint; equal calls return the same instance as long as it is in use."""
     key = (str(resolve(model)), dtype, rows)
     chat = _CHATS.get(key)
     if chat is None:

@@ -1,8 +1,8 @@
 """The oracle: rules that ask about every open decision, or write the best answer that a dialogue allows.
 
 Like the interviewer, the oracle knows the families of tasks, but learns a task's choices only from the dialogue.
-Decisions that were not revealed get the family's most frequent choice. Combined with a policy, an oracle that writes
-measures the policy's questions, and an oracle that asks measures the policy's answers.
+Decisions that were not revealed get the family's most frequent choice. In dialogues with a policy in the other role,
+the oracle as writer measures the policy's questions, and the oracle as asker measures the policy's answers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class OracleAsker:
     digest = f"{ORACLE} asker"
 
     def __init__(self, questions: int) -> None:
-        """Ask at most `questions` questions. Raises UserError if `questions` is negative."""
+        """Create an asker of at most `questions` questions. Raises UserError if `questions` is negative."""
         self._interviewer = Interviewer(max_questions=questions)
 
     async def chat(self, messages: Sequence[Message], **_: Any) -> Message:
@@ -54,7 +54,7 @@ class OracleWriter:
 
 
 def _spoken(messages: Sequence[Message]) -> list[Message]:
-    """Return the dialogue without a system prompt."""
+    """Return the dialogue without its system prompt, if it has one."""
     return [each for each in messages if each.role != "system"]
 
 

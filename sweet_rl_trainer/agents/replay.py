@@ -4,7 +4,8 @@ r"""Dialogues with a recorded beginning: an agent and a human for `colbench eval
                   --human sweet_rl_trainer.agents.replay:PrefixHuman --human-arg plan=FILE --tasks …
 
 When the script ends, the agent and the human that the plan specifies take over. `continuations` writes the plan and
-starts the command. This module imports neither PyTorch nor other parts of the trainer; the plan's agent or human may.
+starts the command. This module imports neither PyTorch nor other parts of the trainer; the plan's agent or human may
+import them.
 """
 
 from __future__ import annotations
@@ -167,7 +168,7 @@ class _Speaker:
 
 
 class PrefixHuman(_Prefix):
-    """A human that first repeats the human's replies in a script, and then replies as the plan's human."""
+    """A human that first repeats the human's messages in a script; the plan's human then takes over."""
 
     kind: Kind = "human"
 

@@ -40,10 +40,10 @@ class Speaker(Protocol):
 class TwoModelAgent(PromptedAgent):
     """An agent of two checkpoints, `asker` and `writer`: `sweet_rl_trainer.agents.two_model:TwoModelAgent`.
 
-    In each turn, the asker replies first. If its reply contains the answer marker, the writer writes the answer in its
-    place. Replies are sampled in the same way as with `local:`. Instead of a checkpoint, either can be `oracle`
-    (`agents.oracle`), which asks at most `questions` questions as the asker. Raises UserError if `asker` or `writer` is
-    neither a checkpoint nor `oracle`.
+    In each turn, the asker replies first. If this reply contains the answer marker, the writer, instead of the asker,
+    writes the text after the marker. Replies are sampled in the same way as with `local:`. Either model can also be
+    `oracle` (`agents.oracle`) instead of a checkpoint; as the asker, the oracle asks at most `questions` questions.
+    Raises UserError if `asker` or `writer` is neither a checkpoint nor `oracle`.
     """
 
     records_tokens = False

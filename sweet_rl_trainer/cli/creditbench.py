@@ -42,7 +42,7 @@ def add_to(commands: Any) -> None:
         "--policy",
         metavar="FOLDER",
         type=Path,
-        help="a language model, which likelihood, PMI, gain, … use, and which is the reference of critics",
+        help="a language model: likelihood, PMI, gain, … use it, and it is the reference model of critics",
     )
     add(
         "--critic",

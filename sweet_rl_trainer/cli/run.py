@@ -54,8 +54,8 @@ def add_to(commands: Any) -> None:
     add(
         "--executor",
         metavar="NAME",
-        help="executor: where dialogues run and are scored, such as ray:ADDRESS, as for "
-        "`colbench eval`",
+        help="executor: where dialogues run and are scored, such as ray:ADDRESS (the same values as "
+        "for `colbench eval`)",
     )
     add(
         "--out", metavar="DIR", type=Path, help=f"folder for all outputs (default: {FOLDER}/RECIPE)"

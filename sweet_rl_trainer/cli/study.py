@@ -1,4 +1,4 @@
-"""`sweet-rl study`: compare methods in a small world.
+"""`sweet-rl study`: compare methods in a small world, which consists of tasks, a base model and settings.
 
 The study trains a base model from random or pretrained weights. It then trains this model with each method (an arm) and
 several seeds, and writes a report with intervals. A study continues where it was stopped, and can be started several
@@ -40,7 +40,7 @@ def add_to(commands: Any) -> None:
     which.add_argument(
         "--quick",
         action="store_true",
-        help="run a separate small world for a few minutes, to check that all parts work",
+        help="run a smaller world, which takes a few minutes, to check that all parts work",
     )
     add(
         "--model",

@@ -9,9 +9,9 @@ scores counts as half right.
 | `spearman`, `kendall` | rank correlation of scores and exact values over all candidates; 0 if all scores are equal |
 | `auc` | the chance that a relevant question scores above a useless one |
 | `questions` | the share of pairs in the right order, among pairs of two questions |
-| `mixed` | …, among pairs of a question and an answer |
-| `answers` | …, among pairs of two answers |
-| `pairs` | …, among all pairs |
+| `mixed` | the share of pairs in the right order, among pairs of a question and an answer |
+| `answers` | the share of pairs in the right order, among pairs of two answers |
+| `pairs` | the share of pairs in the right order, among all pairs |
 | `regret` | the value that is lost by taking the candidate with the highest score, as a share of tests |
 """
 
@@ -36,7 +36,7 @@ BOUNDS = {"spearman": (-1.0, 1.0), "kendall": (-1.0, 1.0)}
 
 
 class Scored(Struct, frozen=True, kw_only=True):
-    """A task with its states, and a score, which may be None, for each candidate of each state."""
+    """A task with its states, and the score of each candidate of each state; a score may be None."""
 
     bench: Bench
     scores: tuple[tuple[float | None, ...], ...]
@@ -115,7 +115,8 @@ class _Candidate(NamedTuple):
 class _Pair:
     """Two candidates of a state.
 
-    `order` compares their scores, and `worth` their values: 1 if the first is higher, -1 if lower.
+    `order` compares the scores of the two, and `worth` their values: 1 if the first is higher, -1 if it is lower, 0 if
+    both are equal.
     """
 
     def __init__(self, one: _Candidate, other: _Candidate) -> None:

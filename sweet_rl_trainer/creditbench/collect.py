@@ -1,4 +1,4 @@
-"""States of dialogues about bundled tasks, and the candidate messages at each.
+"""States of dialogues about tasks, and the candidates for the agent's next message at each state.
 
 The demonstrators talk with the rule-based human; each dialogue has its own turn limit. The dialogue before each turn of
 a demonstrator is a state. The state's candidates are a question about each open decision, one about a known decision,
@@ -43,7 +43,7 @@ IRRELEVANT = 2
 
 
 def chosen_tasks(source: str, number: int) -> list[Task]:
-    """Return the first `number` tasks by hash, counting only tasks with at most `MOST_DESIGNS` possible designs.
+    """Return the first `number` tasks in the order of their hashes, among those with at most `MOST_DESIGNS` designs.
 
     Raises UserError if the source has no such task.
     """

@@ -67,7 +67,7 @@ def frozen_sets() -> tuple[Frozen, ...]:
 
 
 def generate(folder: Path, selection: Selection, processes: int) -> list[Bench]:
-    """Return the tasks with their states and truths; missing ones are generated, and those of other tasks replaced.
+    """Return the tasks with their states and truths; generate missing data, and replace data of other tasks.
 
     Raises DataError if a file is damaged, or if the selection is a frozen set but the hash of a file differs.
     """

@@ -72,7 +72,7 @@ class StateTruth(Struct, frozen=True, kw_only=True):
 
 
 class TaskTruths(Struct, frozen=True, kw_only=True):
-    """A line of `truths.jsonl`: the truths of a task's states, in their order."""
+    """A line of `truths.jsonl`: the truths of a task's states, in the order of the states."""
 
     task_id: str
     states: tuple[StateTruth, ...]
@@ -89,6 +89,6 @@ class Bench(Struct, frozen=True, kw_only=True):
 def messages(
     heard: tuple[str, ...], said: tuple[str, ...], system: str = ""
 ) -> tuple[Message, ...]:
-    """Return the system message, if any, then the human's and the agent's messages in turn, ending with the human's."""
+    """Return the system message, if any, then `heard` and `said` alternately; the last message is the human's."""
     before = messages_of(system, heard[:-1], said)
     return (*before, Message(role="user", content=heard[-1]))

@@ -51,7 +51,7 @@ MAIN = f"{OPTIMAL} tests"
 
 
 class Truths:
-    """The exact values of a task's states, for each truth (definition of value) by its name."""
+    """The exact values of a task's states under each truth; a truth is a definition of value."""
 
     def __init__(self, task: Task, *, cost: float = COST) -> None:
         """Enumerate the designs; `cost` is κ. Raises ValueError if the task belongs to no installed family."""

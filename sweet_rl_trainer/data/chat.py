@@ -63,7 +63,7 @@ class Chat:
         return [] if bos is None else [bos]
 
     def render(self, messages: Sequence[Message], *, where: str, generate: bool = True) -> str:
-        """Render messages with the chat template.
+        """Render messages with the chat template and, with `generate`, the text that begins the next reply.
 
         Raises DataError, which names the template and `where`, if the template rejects the messages.
         """
@@ -161,7 +161,7 @@ class Chat:
         return self.render(question, where="a question").rstrip().endswith(THOUGHT)
 
     def header(self, messages: Sequence[Message], *, where: str) -> list[int]:
-        """Return the ids of a prompt's tokens before its first message's text; empty if that text cannot be found."""
+        """Return the ids that precede the text of the first message in a prompt; empty if that text is not found."""
         marked = [Message(role=messages[0].role, content=PROBE), *messages[1:]]
         before, found, _ = self.render(marked, where=where).partition(PROBE)
         ids: list[int] = self.tokenizer(before if found else "", add_special_tokens=False).input_ids

@@ -100,7 +100,7 @@ def encode(
 def encode_prompt(
     trajectory: Trajectory, turn: int, chat: Chat, *, preface: str = "", inside: bool = True
 ) -> list[int]:
-    """Return the ids of the agent's prompt for a turn (from 0), encoded as in `encode`; candidates can follow."""
+    """Return the ids of the agent's prompt for a turn (from 0), encoded as in `encode`, without a reply."""
     prompt, _ = _prompt(trajectory, turn, chat)
     if not preface:
         return prompt
@@ -150,9 +150,8 @@ def arrange(
 ) -> tuple[Form, tuple[Tokens, ...]]:
     """Return the form and the sequences of a dialogue.
 
-    A dialogue is one sequence if every prompt continues the previous prompt and its reply. With layout `joined`, it is
-    also one sequence if every prompt continues the previous prompt and its reply as in `TurnTokens.said`. Otherwise,
-    each turn is a sequence.
+    A dialogue is one sequence if every prompt begins with the previous prompt and the reply to it. With the layout
+    `joined`, the reply may instead have the form `TurnTokens.said` there. Otherwise, each turn is a sequence.
     """
     following = list(pairwise(turns))
     if all(_continues(one, other, one.reply) for one, other in following):

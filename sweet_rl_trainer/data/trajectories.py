@@ -46,7 +46,7 @@ class Trajectory(Struct, frozen=True, kw_only=True):
     privileged: str
     """The information c that only a critic may see: the task's reference."""
     messages: tuple[Message, ...]
-    """The system message, if there was one, then user and assistant in turn, an assistant message last.
+    """The system message, if there was one, then user and assistant messages alternately; the last is the assistant's.
 
     Assistant messages are as they were sampled.
     """
@@ -115,7 +115,7 @@ def _ended_by(replies: Sequence[str]) -> EndedBy:
 
 
 def messages_of(system: str, heard: Sequence[str], said: Sequence[str]) -> tuple[Message, ...]:
-    """Return a dialogue's messages: the system prompt, if any, then `heard` (user) and `said` (assistant) by turns."""
+    """Return a dialogue's messages: the system prompt, if any, then `heard` (user) and `said` (agent) alternately."""
     first = [Message(role="system", content=system)] if system else []
     turns = [
         message

@@ -34,10 +34,13 @@ IMAGE = {"type": "image"}
 
 
 class VisionChat:
-    """An encoder of dialogues and pictures of pages, which uses a vision model's processor and chat template."""
+    """An encoder of dialogues in which pages are pictures; it uses a vision model's processor and chat template."""
 
     def __init__(self, processor: Any, look: Look, *, read_pages: bool = True) -> None:
-        """Create the encoder. With `read_pages`, a reply also contains the source of its page."""
+        """Create the encoder.
+
+        `look` returns the picture of a page. With `read_pages`, a reply also contains the source of its page.
+        """
         self._processor = processor
         self._tokenizer = processor.tokenizer
         self._look = look

@@ -153,9 +153,9 @@ def answer(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
 def estimate(known: Known, recipe: Recipe) -> Amount:
     """Return the amount of work (`Stage.estimate`): the number of dialogues for which the teacher writes answers."""
     if known.absent - {"model"}:
-        return Amount(note="once dialogues exist")
+        return Amount(note="known once dialogues exist")
     if known.waits:
-        return Amount(note="after the dialogues are collected")
+        return Amount(note="known after the dialogues are collected")
     views = _views(load(recipe.data, known.inputs), known.inputs, recipe, Counter())
     return Amount(
         examples=len(views), note=f"dialogues, {recipe.table(FicSettings).count} answers each"

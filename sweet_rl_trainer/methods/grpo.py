@@ -41,7 +41,10 @@ class GrpoTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     train: GrpoSettings = GrpoSettings()
     dialogues: RunConfig = RunConfig()
-    """Settings of the dialogues: tasks (default: bundled training tasks), human and so on; the agent is the model."""
+    """Settings of the dialogues, such as the human; the agent is always the model that is trained.
+
+    The default of `tasks` is the domain's training tasks.
+    """
 
 
 class GrpoTask(Struct, frozen=True, kw_only=True):

@@ -41,7 +41,7 @@ class RftSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     privileged: tuple[Template, ...] = ("preamble",)
     """Templates that state the privileged information before the dialogues of `[[collect_privileged]]`.
 
-    The dialogues use the templates in turn.
+    Each of these dialogues uses one template; the templates alternate.
     """
     max_length: Count = 16_384
     """Maximum number of tokens; a longer dialogue is left out. Paper."""
@@ -89,8 +89,8 @@ def successes(
     """Return the successful dialogues as examples. With `answered`, leave out dialogues without an answer.
 
     With `privileged`, the examples include successes of agents that knew the privileged information c. Each of these
-    successes begins with a statement of c; the statements use the templates in `privileged` in turn. Raises DataError
-    if no dialogue remains.
+    successes begins with a statement of c, in one of the templates in `privileged`; the templates alternate. Raises
+    DataError if no dialogue remains.
     """
 
     def imitated(

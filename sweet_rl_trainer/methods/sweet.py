@@ -67,7 +67,7 @@ ranked_view = partial(examples, measure="score")
 
 
 class Sweet(Method):
-    """The paper's method."""
+    """The paper's method, SWEET-RL."""
 
     name = "sweet"
     tables: ClassVar[Mapping[str, type[Struct]]] = {
@@ -315,7 +315,7 @@ def _unfit(recipe: Recipe) -> Iterator[str]:
         if term.privileged == (critic.privileged == "none"):
             sees = "does not see" if critic.privileged == "none" else "sees"
             yield (
-                f"rank.scores {scores!r} is incompatible with a critic that {sees} c "
+                f"rank.scores {scores!r} is incompatible with a critic that {sees} the privileged information "
                 f"(critic.privileged {critic.privileged!r})"
             )
         if (term.token_weights == "sum") != (critic.token_weights == "sum"):
@@ -331,6 +331,9 @@ def _unfit_for_sight(recipe: Recipe, critic: CriticSettings) -> Iterator[str]:
     if critic.train.score != "value":
         yield 'critic.vision: a critic that sees pages needs a regression head; set critic.train.score = "value"'
     if critic.privileged != "preamble":
-        yield 'critic.vision: c is the picture of the hidden page; leave critic.privileged at "preamble"'
+        yield (
+            "critic.vision: this critic always sees a picture of the hidden page, the privileged information; "
+            'leave critic.privileged at "preamble"'
+        )
     if critic.train.share_beginnings:
         yield "critic.train.share_beginnings: not supported for dialogues with pictures; set it to false"

@@ -125,7 +125,7 @@ def _tower(config: Any) -> Tower:
 
 
 def _kind(config: Any) -> Any:
-    """Return the class of a text model, or of a vision-language model."""
+    """Return the class in transformers that builds the model of a configuration: for text, or for text and images."""
     from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
 
     from sweet_rl_trainer.model.value_head import sees

@@ -127,7 +127,7 @@ def pack(lengths: Sequence[int], budget: int, *, seed: int) -> list[list[int]]:
 
 
 def row_budget(groups: Sequence[Group], row_tokens: int) -> int:
-    """Return the token budget of a row: `row_tokens`, or 1 if sequences have pictures, to give each group a row."""
+    """Return the token budget of a row: `row_tokens`, or 1 if sequences have pictures, so that groups share no row."""
     pictured = any(part.pictures for group in groups for parts in group for part in parts)
     return 1 if pictured else row_tokens
 

@@ -128,9 +128,9 @@ def count(
     if known.said:
         return Amount(examples=known.said["taken"], tokens=known.said["tokens"])
     if known.absent - {"model", model}:
-        return Amount(note="once dialogues exist")
+        return Amount(note="known once dialogues exist")
     if known.waits:
-        return Amount(note="after the dialogues are collected")
+        return Amount(note="known after the dialogues are collected")
     base = known.inputs.get(model)
     try:
         made = maker(load(recipe.data, known.inputs), chat(base) if base else EstimatedChat())

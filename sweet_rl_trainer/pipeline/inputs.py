@@ -109,7 +109,10 @@ def load(data: DataSettings, inputs: Mapping[str, Path]) -> Data:
 
 
 def tasks(data: DataSettings, inputs: Mapping[str, Path]) -> dict[str, Task]:
-    """Return the input runs' tasks by hash, read from `data.tasks` if it is set; other inputs lack tasks with facts."""
+    """Return the tasks of the input runs by hash, read from `data.tasks` if it is set.
+
+    Inputs other than runs are ignored, because they have no tasks with facts.
+    """
     named = runs.named(data.tasks) if data.tasks else None
     return {
         task.hash: task

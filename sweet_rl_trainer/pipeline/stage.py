@@ -83,7 +83,7 @@ class Known(Struct, frozen=True, kw_only=True):
     absent: frozenset[str] = frozenset()
     """Names of the sources that do not exist on this machine (`Source.path`)."""
     with_models: bool = True
-    """False to only look for missing inputs; models must then not be read or measured."""
+    """False if only missing inputs are looked for; models must then not be read or measured."""
 
     @property
     def waits(self) -> bool:

@@ -26,8 +26,8 @@ class Arm(Struct, frozen=True, kw_only=True):
     rate_of: str = ""
     """The arm whose chosen learning rate this arm uses; "" if a rate is chosen for this arm."""
     iterations: int = 3
-    """Number of repetitions, at most `World.iterations`. Each runs new dialogues with the current policy and uses it
-    as the reference."""
+    """Number of iterations, if `World.iterations` allows as many. Each iteration runs new dialogues with the current
+    policy, which is also the reference model."""
     dialogues: int = 1
     """Factor by which an iteration has more dialogues than the world specifies (`World.trials`)."""
 

@@ -31,7 +31,7 @@ AGENT = f"local:{MODEL_PLACEHOLDER}"
 TWO_MODELS = "sweet_rl_trainer.agents.two_model:TwoModelAgent"
 OUTCOMES = "outcomes.json"
 Speaker = Stage | None
-"""A policy; None for the oracle."""
+"""The stage that exports a policy; None for the oracle."""
 
 
 def evaluation(policy: Stage, config: RunConfig) -> Stage:

@@ -46,8 +46,10 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     fewer: dict[str, Count] = {}
     """Maximum numbers of seeds, keyed by arm, for the arms that have fewer seeds than the study."""
     exchanged: tuple[str, ...] = ()
-    """Arms that also ask with the oracle or the base as writer, and that also write with the oracle as asker
-    (`report.separated`)."""
+    """Arms whose policies are also combined with other models (`report.separated`).
+
+    Such a policy is the asker with the oracle or the base as writer, and the writer with the oracle as asker.
+    """
     exchanged_on: Count = 3
     """Maximum number of seeds for the exchanges of these arms."""
     rates: dict[str, Rates]

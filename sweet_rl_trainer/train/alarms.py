@@ -108,5 +108,5 @@ def _lengths(values: Mapping[str, float]) -> Iterator[tuple[str, str]]:
         yield (
             f"pairs {longer}",
             f"Chosen replies are {longer} than rejected ones ({chosen:.0f} tokens versus "
-            f"{rejected:.0f}): the model may learn length",
+            f"{rejected:.0f}): the model may learn only the length",
         )

@@ -24,7 +24,7 @@ def length_metrics(row: Row) -> dict[str, Tensor]:
 def pair_metrics(
     row: Row, chosen: Tensor, rejected: Tensor, *, referred: bool
 ) -> dict[str, Tensor]:
-    """Return the number of reply tokens of each pair's sides, and with `referred` also `kl`; each value is [P].
+    """Return the number of reply tokens of each side of a pair and, with a reference (`referred`), `kl`; each is [P].
 
     `kl` is the weighted mean of log π_ref − log π_θ over the tokens of a pair: −(S⁺ + S⁻) / (W⁺ + W⁻), where W is the
     sum of a side's token weights. If the reference wrote the replies, `kl` estimates KL(π_ref‖π_θ) per token. `chosen`

@@ -83,7 +83,7 @@ FURTHER = ((figures.BROWN, (0, (6, 1, 1, 1))), (figures.MUTED, (0, (2, 1))))
 
 
 def draw(history: History, folder: Path, title: str) -> None:
-    """Write `training.svg` and `training.png`; nothing if no value was logged."""
+    """Write `training.svg` and `training.png`, unless no value was logged."""
     panels = list(_panels(history))
     if not panels:
         return

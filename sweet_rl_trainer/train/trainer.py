@@ -124,7 +124,8 @@ class Trainer(BaseTrainer):
             )
         if self.settings.share_beginnings and not can_share(model.config):
             raise UserError(
-                "share_beginnings: this model's attention does not support it (attention.can_share); set it to false"
+                "share_beginnings: must be false, because this model's attention cannot share common prefixes "
+                "(attention.can_share)"
             )
         if self._values != has_value_head(model):
             raise UserError(

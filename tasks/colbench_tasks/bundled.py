@@ -50,9 +50,11 @@ SETS = {
 
 
 def load(name: str) -> list[Task]:
-    """Return the tasks of a bundled set, one of each family in turn. They are the same on every machine, byte for byte.
+    """Return the tasks of a bundled set, which are the same on every machine, byte for byte.
 
-    Raises UserError if there is no set of that name, if a family is not installed in the pinned version, or if this
+    The families alternate: the first task of each family, then the second task of each, and so on.
+
+    Raises UserError if no set has this name, if a family is not installed in the pinned version, or if this
     installation generates a set that differs from the frozen one.
     """
     full = name if "/" in name else f"{name}/test"

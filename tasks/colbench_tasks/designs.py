@@ -25,7 +25,10 @@ class FamilyDesign(Struct, frozen=True, kw_only=True):
 
     @property
     def questions(self) -> Mapping[str, tuple[str, ...]]:
-        """The family's plain questions about each decision, by decision name, with the theme's words filled in."""
+        """Return the family's plain questions about each decision, by the decision's name.
+
+        The words of the theme are filled in.
+        """
         return {
             decision.name: tuple(fill(question, self.theme) for question in decision.asks)
             for decision in self.family.decisions

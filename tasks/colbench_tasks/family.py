@@ -27,7 +27,7 @@ class Option(Struct, frozen=True):
     """One possible outcome of a decision."""
 
     says: tuple[str, ...]
-    """Wordings for the simulated human: one sentence each, all with the same meaning."""
+    """Sentences with which the simulated human can state this option, all with the same meaning."""
     code: str = "$value"
     """The code that replaces the decision's placeholder; it may contain the placeholders of earlier decisions.
 
@@ -83,7 +83,7 @@ class Family(Struct, frozen=True, kw_only=True):
     code: str
     """The reference function, starting with `def $function(`."""
     draw: Callable[[Random, Mapping[str, Any]], tuple[Any, ...]]
-    """A function that draws a call's arguments. It gets the value chosen for each decision; None without a value."""
+    """A function that draws a call's arguments. It gets each decision's chosen value (None if the option has none)."""
 
     def signature(self, theme: Theme) -> str:
         """Return the first line of the function, without the colon."""
@@ -136,7 +136,7 @@ def fill(template: str, names: Mapping[str, object]) -> str:
 
 
 def statement(says: str, theme: Theme, choice: Choice) -> str:
-    """Return a sentence with which a person states a choice."""
+    """Return the sentence that states a choice: the template `says`, filled with the theme and the choice's value."""
     return fill(says, {**theme, "value": choice.value})
 
 

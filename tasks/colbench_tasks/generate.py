@@ -156,9 +156,10 @@ def _says(random: Random, theme: Theme, choice: Choice, hidden: bool) -> str:
 
 
 def _on_side(split: Split, draw: Callable[[], Drawn], written: Callable[[Drawn], str]) -> Drawn:
-    """Call `draw` until the text that `written` returns for its result is in this split.
+    """Return the first result of `draw` that belongs to this split.
 
-    Raises GeneratorError after `DRAWS` draws.
+    The text `written(result)` determines the split of a result (`colbench_tasks.splits.side`). Raises GeneratorError
+    after `DRAWS` draws.
     """
     for _ in range(DRAWS):
         drawn = draw()
@@ -192,7 +193,7 @@ def hide(random: Random, family: Family, number: int) -> frozenset[str]:
 
 
 def _guessed(decision: Decision) -> float:
-    """Return the probability of the choice that is drawn most often."""
+    """Return the probability with which the most likely choice of a decision is drawn."""
     return 1 / len(decision.options) / min(len(option.choices()) for option in decision.options)
 
 
@@ -291,8 +292,9 @@ def _telling(
 ) -> tuple[list[Arguments], int]:
     """Return distinct calls from the pool, and how many of them distinguish the reference from a rival.
 
-    The distinguishing calls come first, then calls with new outputs, then the others. A rival that a call distinguishes
-    from the reference is removed from `rivals`.
+    `rivals`: pairs of a changed decision's name and the function with this change. A rival is removed from the list as
+    soon as a call distinguishes it from the reference. The distinguishing calls come first in the result, then calls
+    with new outputs, then the others.
     """
     telling: list[Arguments] = []
     fresh: list[Arguments] = []

@@ -1,8 +1,8 @@
 """New tasks from any seed: `generated:DOMAIN/SEED?number=…&difficulty=…&families=…`.
 
 A new seed gives a test set that no one has trained on. Tasks of every seed except `train` are drawn from the test
-split (see `splits`). Without `families` the tasks come from all installed families, so they change when a family is
-installed; with `families` they depend only on the argument and the versions of those families.
+split (see `splits`). Without the option `families`, the tasks come from all installed families, so they change when a
+family is installed. With this option, they depend only on the source and on the versions of the listed families.
 """
 
 from __future__ import annotations
@@ -74,7 +74,9 @@ def load(argument: str) -> list[Task]:
 
 
 def make(domain: str, seed: str, query: Query, source: str) -> list[Task]:
-    """Return the tasks that a query describes, one of each family in turn; a progress bar shows `source`.
+    """Return the tasks that a query describes. A progress bar shows `source`, the text after `--tasks`.
+
+    The families alternate: the first task of each family, then the second task of each, and so on.
 
     Raises ValueError if a family does not exist or has too few decisions for the difficulty, UserError if a family
     cannot be loaded, and GeneratorError if a family has fewer tasks than requested.

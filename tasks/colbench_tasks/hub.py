@@ -1,9 +1,9 @@
 """Access to files of the Hugging Face Hub at a pinned commit, with clear errors if they are unavailable.
 
-Without a network, the Hub's client retries for half a minute and logs each attempt. So if a file is not cached,
-the Hub gets one request with a timeout before anything is downloaded. The user's settings are respected:
-HF_HOME, HF_ENDPOINT, HF_HUB_OFFLINE and HF_DATASETS_OFFLINE have their usual meaning. COLBENCH_OFFICIAL_DIR may name a
-folder with the same files, which takes precedence over the Hub.
+Without a network, the Hub's client retries for half a minute and logs each attempt. Therefore, if a file is not
+cached, this module sends the Hub one request with a timeout before it downloads anything. The user's settings are
+respected: HF_HOME, HF_ENDPOINT, HF_HUB_OFFLINE and HF_DATASETS_OFFLINE have their usual meaning. COLBENCH_OFFICIAL_DIR
+may name a folder with the same files, which takes precedence over the Hub.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LOCAL_DIR = "COLBENCH_OFFICIAL_DIR"
 TIMEOUT = 10
 """Timeout of the first request to the Hub, in seconds."""
 BRANCH = "main"
-"""The branch that `fetch` uses instead, with a warning, if the pinned commit is not found."""
+"""The branch from which `fetch` reads, with a warning, if the pinned commit is not found."""
 
 logger = logging.getLogger(__name__)
 

@@ -1,15 +1,16 @@
 """The official tasks: the Hugging Face dataset `facebook/collaborative_agent_bench`, and the paper's pages.
 
-`official:backend/test` is the first 1,000 rows of `backend_tasks/test.jsonl` (the test set of the paper, section 5),
+`official:backend/test` is the first 1,000 rows of `backend_tasks/test.jsonl` (the test set of the paper, section 5).
 `official:backend/train` is all of `backend_tasks/train.jsonl`. The files are downloaded once, to the cache of the Hub
 client that `datasets` uses. `datasets.load_dataset` is not used: offline, it falls back to the last revision loaded,
 and it would build one Arrow table from rows whose types may differ.
 
-The dataset has no frontend tasks; the paper takes them from WebSight. `official:frontend/test` and `/train` are
-`websight:test` and `:train`, unless there is a local `frontend_tasks/test.jsonl` or `train.jsonl`, as the released
-recipe writes it.
+The dataset has no frontend tasks; the paper takes them from WebSight. `official:frontend/test` reads
+`frontend_tasks/test.jsonl` in the local folder (see below). The paper's released code writes this file. If it is
+missing, `official:frontend/test` is the same as `websight:test`. The same applies to `train`.
 
-The environment variable COLBENCH_OFFICIAL_DIR may name a folder with these files, also as `.jsonl.gz` or `.parquet`.
+The environment variable COLBENCH_OFFICIAL_DIR may name a local folder with all these files, also as `.jsonl.gz` or
+`.parquet`.
 `colbench_tasks.trajectories` reads the dataset's training dialogues.
 """
 
@@ -33,7 +34,7 @@ REPOSITORY = "facebook/collaborative_agent_bench"
 COMMIT = "cf3526d"
 """A prefix of the hash of the commit to read; the full hash is found in the Hub's cache or history."""
 LOCAL_DIR = hub.LOCAL_DIR
-"""The environment variable that names a folder with the same files."""
+"""The environment variable that names a local folder with copies of the Hub's files."""
 FORMS = (".jsonl", ".jsonl.gz", ".parquet")
 LICENSE = (
     f"{REPOSITORY} is licensed under CC-BY-NC-4.0: no commercial use. It was made with Llama "
@@ -65,7 +66,7 @@ SETS = {
 def load(name: str, malformed: list[str] | None = None) -> list[Task]:
     """Return the tasks of a set, e.g. `backend/test`.
 
-    Raises UserError if there is no set of that name, or if the file can be neither found nor downloaded. Raises
+    Raises UserError if no set has this name, or if the file can be neither found nor downloaded. Raises
     DataError if a row does not fit the schema (the error names row and column) or if the file is truncated. With a list
     `malformed`, these flaws are reported there and malformed rows are skipped; DataError is raised only if no row is
     left.

@@ -148,8 +148,8 @@ def parquet_rows(
 ) -> Iterator[Row]:
     """Yield rows `start` (from 0) to `start + limit` of a Parquet file, with all columns or only the given ones.
 
-    Nulls inside nested values are left out, because Parquet fills every key that a row lacks, but other rows have, with
-    a null. Raises DataError in the same cases as `read_rows`, and if a column is missing.
+    Nulls inside nested values are left out: if a row lacks a key that other rows have, Parquet stores the key with a
+    null. Raises DataError in the same cases as `read_rows`, and if a column is missing.
     """
     done = start
     try:

@@ -24,7 +24,7 @@ def split_of(seed: str) -> Split:
 
 
 def share(split: Split) -> Fraction:
-    """Return the expected share of all designs, and equally of all requests, that belong to a split."""
+    """Return the expected share of all designs that belong to a split. The share of the requests is the same."""
     test = Fraction(1, _TEST_SHARE)
     return test if split == "test" else 1 - test
 

@@ -42,7 +42,7 @@ class Trajectory(Struct, frozen=True, kw_only=True):
     turns: tuple[RecordedTurn, ...]
     """The turns, at least one."""
     answer: str
-    """The answer; empty if there is none."""
+    """The answer; empty if the agent gave none."""
     reward: float | None
     """The reward in the file, from the scorer that the paper's authors released; None if the file has none."""
     place: str

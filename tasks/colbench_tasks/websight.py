@@ -1,9 +1,10 @@
 """Frontend tasks from WebSight v0.2, the source of the paper's pages (paper, section 3).
 
-`websight:train` is the first 10,000 rows, `websight:test` the first 500 of the next 10,000. They are read from the
-folder `v0.2` in COLBENCH_OFFICIAL_DIR, if it contains the dataset's first Parquet files; else from ColBench's cache;
-else from the Hugging Face Hub, and then cached. Only the footers of the Hub's files and two columns of the needed row
-groups are downloaded; streaming with `datasets` would read all earlier rows and many of the pictures.
+`websight:train` is the first 10,000 rows, `websight:test` the 500 rows after them. If the folder `v0.2` in
+COLBENCH_OFFICIAL_DIR contains the dataset's first Parquet files, the rows are read from there. Otherwise, they are read
+from ColBench's cache or, if they are not cached, downloaded from the Hugging Face Hub and cached. Only the footers of
+the Hub's files and two columns of the needed row groups are downloaded; streaming with `datasets` would read all
+earlier rows and many of the pictures.
 
 `websight:PATH` takes every row of a local file, Parquet or JSON lines, or of a folder of Parquet files.
 

@@ -253,7 +253,7 @@ def test_validate_says_which_pages_can_be_scored_and_writes_those(here, capsys):
     assert "1 of 3" in printed.out
     assert "two.jsonl, line 4: JSON is malformed" in printed.out
     assert "two.jsonl: 3 tasks, 1 malformed row" in printed.out
-    assert "nothing is visible on it" in printed.out
+    assert "nothing is visible on the page" in printed.out
     assert "its target cannot be rendered (too big" in printed.out
     assert main(["tasks", "validate", "sound.jsonl", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

@@ -372,9 +372,7 @@ async def test_a_host_that_accepts_no_connection_is_absent_and_not_busy(client, 
 async def test_a_forgotten_v1_is_named(client):
     async with ScriptedServer(echo) as server:
         root = server.base_url.removesuffix("/v1")
-        with pytest.raises(
-            UserError, match=f"is not the API, which is under /v1; write {root}/v1$"
-        ):
+        with pytest.raises(UserError, match=f"is not the URL of the API; write {root}/v1$"):
             async with OpenAIChat(f"scripted@{root}", client=client):
                 pass
 

@@ -38,7 +38,7 @@ def test_everything_that_is_no_rollout_is_moved_and_the_run_goes_on(run, capsys)
     assert "line 2: not a rollout" in said
     assert "line 3: schema colbench.rollout/9" in said
     assert "line 7: NUL bytes" in said
-    assert "line 8: torn" in said
+    assert "line 8: incomplete" in said
     assert "kept 2 dialogues; dropped lines are in" in said
     assert run.rollouts_path.read_bytes() == one + two
     dropped = (run.path / "rollouts.dropped.jsonl").read_bytes()

@@ -142,7 +142,7 @@ class Slow(UnitTestScorer):
         (
             [True] * 4,
             (
-                "an honest answer queued behind it ran out of time",
+                "an honest answer that waited behind the attack ran out of time",
                 "the next honest answer ran out of time",
             ),
         ),

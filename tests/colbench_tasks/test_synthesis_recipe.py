@@ -184,9 +184,9 @@ def test_a_task_is_near_another_by_its_request_or_by_its_reference():
     known.add(task_from_row({"problem_description": request, "ground_truth": "<p>", "id": "page"}))
     renamed = REFERENCE.replace("minutes", "n").replace("member", "m").replace("boat_fee", "f")
     like = known.like(backend(f"{request} today def f(x)", "def f(x): return x"))
-    assert like == "the request is 94% the same as boats"  # 15 of 16 runs
+    assert like == "the request has a similarity of 94% to that of boats"  # 15 of 16 runs
     assert known.like(backend("Something else def f(n, m)", renamed)) == (
-        "the reference is 100% the same as boats"
+        "the reference has a similarity of 100% to that of boats"
     )
     assert known.like(backend("Something else def f(n)", "def f(n): return n")) == ""
 

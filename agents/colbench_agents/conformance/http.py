@@ -36,7 +36,10 @@ AGAIN = "Restarts a dialogue that was never ended"
 
 
 class HTTPRules:
-    """The rules for a server; `connect` creates a client, and `patience` is the time limit of a reply in seconds."""
+    """The protocol rules for an agent's server, and their checks.
+
+    `connect` creates a client of the server. `patience` is the time limit of a reply, in seconds.
+    """
 
     def __init__(
         self, connect: Callable[[], AbstractAsyncContextManager[Client]], *, patience: float

@@ -79,7 +79,10 @@ class Findings:
     def rule(
         self, name: str, work: Callable[[], Awaitable[None]], *, where: str, **more: Any
     ) -> Rule:
-        """Return the rule `name`, checked by `work`; `where` is the rule's section in docs/agent-protocol.md."""
+        """Return the rule `name`, which `work` checks.
+
+        `where`: the rule's section in docs/agent-protocol.md. `more`: further fields of the `Rule`.
+        """
 
         async def probe() -> str | None:
             if work not in self._done:
@@ -154,7 +157,7 @@ def same(first: Ready, again: Ready) -> None:
 
 
 def padding(ready: Ready) -> str:
-    """Return filler text as long as a run's longest message: several MB if the agent accepts pictures."""
+    """Return filler text as long as a run's longest message: 6 MiB if the agent accepts pictures, else 256 KiB."""
     return "x" * (LONG_BYTES_WITH_PICTURES if ready.accepts_images else LONG_BYTES)
 
 

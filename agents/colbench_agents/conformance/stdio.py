@@ -41,7 +41,11 @@ STANDARD_ERROR = "Write messages only to standard output, and everything else to
 
 
 class StdioRules:
-    """The rules for a command; `startup` and `patience` are the time limits of `ready` and of a reply, in seconds."""
+    """The protocol rules for an agent's command, and their checks.
+
+    `heard` is called with each line of the program's standard error. `startup` is the time limit of the message
+    `ready`, and `patience` that of a reply, both in seconds.
+    """
 
     def __init__(
         self,
@@ -179,7 +183,7 @@ class StdioRules:
                     ) from cause
 
     async def _begun(self, wire: Wire) -> Ready:
-        """Return a new process's `ready`; then skip unsolicited messages if the program is known to send them."""
+        """Return the `ready` of a new process. If the program is known to send unsolicited messages, discard them."""
         ready = await wire.ready(self._startup)
         if self._findings.broken(UNASKED):
             with suppress(AgentError):
@@ -212,7 +216,7 @@ class Wire(Program):
         self._listening = asyncio.create_task(self._listen())
 
     async def stop(self, *, at_once: bool = False) -> None:
-        """Stop the program with everything that it started; unless `at_once` is set, it gets time to exit by itself."""
+        """Stop the program and all processes that it started; unless `at_once` is set, give it time to exit first."""
         self._listening.cancel()
         await asyncio.wait([self._listening])
         draining = asyncio.create_task(self._drain())
@@ -241,7 +245,11 @@ class Wire(Program):
             raise AgentError("it closed its standard input") from cause
 
     async def silent(self, when: str, *, or_end: bool = False) -> None:
-        """Raise AgentError if the program writes something or ends; with `or_end`, the program may end."""
+        """Raise AgentError if the program writes something or ends within `QUIET` seconds.
+
+        `when`: the moment in words, for the error message, such as "before a dialogue". With `or_end`, the program may
+        end.
+        """
         lines: list[bytes] = []
         try:
             async with asyncio.timeout(QUIET):
@@ -257,7 +265,10 @@ class Wire(Program):
             raise AgentError(f"{when}, it sent {sent}")
 
     async def end(self, when: str) -> None:
-        """Close the program's standard input. Raises AgentError if the program does not exit by itself."""
+        """Close the program's standard input. Raises AgentError if the program does not exit by itself.
+
+        `when`: the moment in words, for the error message, such as "in the middle of a dialogue".
+        """
         self.close()
         if not await self.ended(EXIT_GRACE):
             raise AgentError(
@@ -265,7 +276,7 @@ class Wire(Program):
             )
 
     async def _held_back(self) -> str:
-        """Close the program's input. If the message that was missing then arrives, return a note, else ""."""
+        """Close the program's input. Return a note if the missing message arrives only now, else ""."""
         self.close()
         with suppress(TimeoutError, AgentError):
             await self._next(EXIT_GRACE)
@@ -290,4 +301,4 @@ class Wire(Program):
 
     async def _drain(self) -> None:
         while await self.rest():
-            """The program may end only after it has read everything."""
+            """Discard the output, because a program can end only after all of its output has been read."""

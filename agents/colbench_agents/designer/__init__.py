@@ -26,7 +26,7 @@ CONTENT = "That is what I have in mind"
 
 
 class Designer:
-    """An agent that shows a page a turn. Its answer is the first page that satisfies the human, or the last page."""
+    """An agent that shows a page in each turn. Its answer is the first page that satisfies the human, or the last."""
 
     domains = (FRONTEND,)
 

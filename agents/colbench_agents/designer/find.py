@@ -11,14 +11,18 @@ WRONG_SIDE = 400
 
 
 def by_text(page: Page, text: str, kind: BlockKind | None = None) -> Thing | None:
-    """Find the thing whose text is, or begins with, the quoted text; prefer things of the given kind."""
+    """Return the thing whose text equals the quoted text or begins with it; None if no text does.
+
+    A quoted beginning counts only if it has more than 20 characters or ends in `…`. An equal text is preferred to a
+    beginning, and among equals a thing of the kind `kind`.
+    """
     ranked = [(_fit(thing, text, kind), thing) for thing in page.contents]
     rank, best = max(ranked, key=lambda pair: pair[0], default=(0, None))
     return best if rank > 0 else None
 
 
 def by_place(page: Page, kind: BlockKind, place: Place) -> Thing | None:
-    """Find the picture or area nearest to a place."""
+    """Return the thing of a kind, such as a picture, that is nearest to a place; None without a thing of this kind."""
     candidates = [thing for thing in page.things if thing.kind == kind]
     anchor = by_text(page, place.anchor) if place.anchor else None
     if anchor:

@@ -221,9 +221,10 @@ def _at_spot(page: Page, new: Sequence[Thing], words: str, ground: str | None) -
 
 
 def _make_room(page: Page, thing: Thing) -> None:
-    """Move a new thing below any higher things that it overlaps; then move down the other ones, and all below.
+    """Make room for a new thing among the things that it overlaps.
 
-    A new link stays where it is and moves nothing.
+    The new thing moves below those that begin above it. The others, and everything below them, then move down. A new
+    link stays where it is and moves nothing.
     """
     covered = [other for other in page.contents if overlap(thing, other) and other is not thing]
     if not covered or thing.kind == "link":

@@ -16,7 +16,7 @@ class Place(Struct, frozen=True):
     anchor: str = ""
     """The quoted text of the neighboring thing."""
     spot: str = ""
-    """The spot's words, out of `top`, `middle`, `bottom`, `left` and `right`, separated by a space."""
+    """Words from `top`, `middle`, `bottom`, `left` and `right`, separated by spaces; "" if the human names no spot."""
 
 
 class Missing(Struct, frozen=True, kw_only=True):
@@ -84,7 +84,7 @@ class Resized(Struct, frozen=True, kw_only=True):
 
 
 class Measured(Struct, frozen=True, kw_only=True):
-    """The size, in pixels, that a picture, area or other element should have."""
+    """A wish for a picture, an area or another thing to have this size, in pixels."""
 
     kind: BlockKind
     width: int

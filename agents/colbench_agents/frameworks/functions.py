@@ -18,7 +18,8 @@ class FunctionAgent(Adapter):
     """An agent that calls a function with the dialogue and the keywords `args`.
 
     The dialogue is a list of `{"role": …, "content": …}`; the human's role is `user`. A sync function runs in a thread
-    of its own, so it may block. All dialogues share the function; any state that it keeps must be separate for each.
+    of its own, so it may block. All dialogues share the function, so the function must keep any state separately for
+    each dialogue.
     """
 
     def __init__(self, own: Any, file: str | None, **args: Any) -> None:

@@ -1,4 +1,7 @@
-"""The adapter for LangGraph graphs (`pip install langgraph`) with `messages` in their state, as from `create_agent`."""
+"""The adapter for LangGraph graphs (`pip install langgraph`) whose state has the key `messages`.
+
+`create_agent` makes such graphs.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ class LangGraphAgent(Adapter):
             )
 
     def converse(self, episode: Episode) -> Agent:
-        """Return an agent that runs the graph with a thread of its own."""
+        """Return an agent that runs the graph with a separate `thread_id` for this dialogue."""
         return _Thread(self.graph, episode)
 
 

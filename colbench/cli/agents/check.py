@@ -30,7 +30,7 @@ ORDER: tuple[Outcome, ...] = ("kept", "advice", "broken", "not applicable", "ski
 
 
 def add_to(actions: Any) -> None:
-    """Add the action."""
+    """Add the command `agents check` to the parser."""
     parser = actions.add_parser(
         "check", help="check that an agent follows the rules", description=describe(__doc__)
     )

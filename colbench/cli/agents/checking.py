@@ -19,7 +19,7 @@ from colbench.participants import start
 Outcome = Literal["kept", "broken", "advice", "not applicable", "skipped"]
 GRACE = 3.0
 """Seconds within which the check of a rule must end after it was canceled."""
-STUCK = "it blocks the event loop, or cannot be canceled"
+STUCK = "the agent blocks the event loop or cannot be canceled"
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
@@ -33,7 +33,10 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 class Checking:
-    """The check of one agent; `show` is called with each verdict as soon as it is known."""
+    """The check of one agent.
+
+    `patience`: the time limit for one reply, in seconds. `show`: called with each verdict as soon as it is known.
+    """
 
     def __init__(self, agent: Any, patience: float, show: Callable[[Verdict], None]) -> None:
         self.verdicts: list[Verdict] = []
@@ -100,7 +103,9 @@ class Checking:
                 async with asyncio.timeout(self._limit) as limit:
                     reason = await rule.probe()
         except AgentError as error:
-            late = f"it took longer than {self._limit:g} s" if limit.expired() else str(error)
+            late = (
+                f"the check took longer than {self._limit:g} s" if limit.expired() else str(error)
+            )
             self._tell(rule, "advice" if rule.advice else "broken", late)
         except InfrastructureError as error:
             self._tell(rule, "skipped", str(error))

@@ -24,7 +24,7 @@ TAKE_MORE = {"openai", "vllm", "local", "cmd", "http", "https"}
 
 
 def add_to(actions: Any) -> None:
-    """Add the action."""
+    """Add the command `agents list` to the parser."""
     parser = actions.add_parser(
         "list", help="list the agents that --agent accepts", description=describe(__doc__)
     )

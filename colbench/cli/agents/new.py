@@ -67,7 +67,7 @@ KINDS = {
 
 
 def add_to(actions: Any) -> None:
-    """Add the action."""
+    """Add the command `agents new` to the parser."""
     parser = actions.add_parser(
         "new", help="start a package for your own agent", description=describe(__doc__)
     )

@@ -33,7 +33,9 @@ REPLY = (
     "Return a str or a colbench.messages.Message, from `async def reply(self, dialogue)` of a class, or "
     "from the function itself."
 )
-REPLY_OUTSIDE = "Answer each `messages` with one `reply`, also in the middle of a run."
+REPLY_OUTSIDE = (
+    "Answer each message `messages` with one message `reply`, also in the middle of a run."
+)
 PICTURE = white_picture(256)
 
 
@@ -127,7 +129,7 @@ class AgentRules:
                 self._again,
                 needs=needs,
                 replies=2,
-                fix="Reset all state kept for an ID in `open`, or at `start`.",
+                fix="In `open` or at `start`, reset all state that is kept for the dialogue's ID.",
             ),
             _rule(
                 "Survives an interrupted dialogue",
@@ -141,7 +143,7 @@ class AgentRules:
                 self._apart,
                 needs=several,
                 replies=2 * FEW_TURNS,
-                fix="Share no state between dialogues; an agent holds many at a time.",
+                fix="Share no state between dialogues; an agent holds many dialogues at a time.",
             ),
             _rule(
                 "Accepts any text",

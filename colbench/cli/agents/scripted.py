@@ -57,7 +57,7 @@ class Script(Struct, kw_only=True):
     async def play(
         self, agent: Agent | StatefulAgent, patience: float, limit: float = FAR_OFF
     ) -> Played:
-        """Run the dialogue with an agent that has `patience` seconds for each reply.
+        """Run the dialogue with an agent that has `patience` seconds per reply and `limit` seconds for all replies.
 
         An error of the agent becomes the failure; any other error is raised.
         """
@@ -112,7 +112,7 @@ class _Hurried:
 
 
 def white_picture(edge: int) -> bytes:
-    """Return a white square as PNG."""
+    """Return a PNG picture of a white square with sides of `edge` pixels."""
     rows = (b"\0" + b"\xff" * edge) * edge
     header = struct.pack(">2I5B", edge, edge, 8, 0, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))

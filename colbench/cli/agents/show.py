@@ -10,7 +10,7 @@ from colbench.command import describe
 
 
 def add_to(actions: Any) -> None:
-    """Add the action."""
+    """Add the command `agents show` to the parser."""
     parser = actions.add_parser(
         "show", help="describe an agent and its arguments", description=describe(__doc__)
     )

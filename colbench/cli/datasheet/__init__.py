@@ -31,7 +31,7 @@ SAMPLE = 1000
 
 
 def add_to(actions: Any) -> None:
-    """Add the action."""
+    """Add the command `tasks datasheet` to the parser."""
     parser = actions.add_parser(
         "datasheet",
         help="describe a source: origin, license, statistics, flaws",
@@ -39,7 +39,9 @@ def add_to(actions: Any) -> None:
     )
     add_source(parser)
     parser.add_argument("--out", metavar="FILE", help="the file to write (default: print it)")
-    parser.add_argument("--license", metavar="TEXT", help="the license of a task file")
+    parser.add_argument(
+        "--license", metavar="TEXT", help="license of the tasks; required for a task file"
+    )
     parser.add_argument(
         "--origin", metavar="TEXT", help="who made the tasks of a task file, and how"
     )
@@ -55,7 +57,7 @@ def add_to(actions: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure, and write or print the sheet."""
+    """Measure the task set, and write or print its datasheet."""
     if not args.sample.isdecimal():
         raise UserError(f"--sample {args.sample}: expected a whole number of at least 0")
     if args.out is None:

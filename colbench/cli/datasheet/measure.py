@@ -44,6 +44,7 @@ async def measure(
     """Measure a task set.
 
     Only the first `sample` tasks are played. Domains with slow references run only the references of these tasks.
+    `malformed`: the number of malformed rows, which is copied into the result.
     """
     by_domain = group_by_domain(tasks)
     with steps() as bar:
@@ -67,7 +68,7 @@ async def measure(
 
 
 def group_by_domain(tasks: Sequence[Task]) -> Mapping[str, Sequence[Task]]:
-    """Return the tasks of each domain, domains in alphabetical order."""
+    """Return the tasks by domain, with the domains in alphabetical order."""
     names = sorted({task.domain for task in tasks})
     return {name: [task for task in tasks if task.domain == name] for name in names}
 

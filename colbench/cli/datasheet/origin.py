@@ -12,7 +12,7 @@ from colbench.plugins import known_origin
 
 
 def find_origin(source: str, license: str | None, made: str | None) -> Origin:
-    """Return the origin of a source; values from the user take precedence.
+    """Return the origin of a source; `license` and `made`, if the user set them, replace the known values.
 
     Raises UserError if the license is unknown.
     """

@@ -42,7 +42,7 @@ FLAGS = (
 
 
 def add_to(commands: Any) -> None:
-    """Add the command."""
+    """Add the command `play` to the parser."""
     parser = commands.add_parser("play", description=describe(__doc__))
     parser.add_argument(
         "--as",

@@ -15,7 +15,7 @@ from colbench.errors import UserError
 
 
 def editor() -> list[str]:
-    """Return the editor's command; empty if none is set. Raises UserError if it is not a valid shell command."""
+    """Return the editor's command; empty if no editor is set. Raises UserError if it is not a valid shell command."""
     named = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
     try:
         return shlex.split(named)

@@ -18,7 +18,7 @@ COMMAND = re.compile(r"/[a-z]+(?:\s.*)?")
 FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.M)
 PAGE = re.compile(r"<!doctype\b|<html\b", re.I)
 PAGE_END = re.compile(r"</html\s*>", re.I)
-PASTE = "Paste or type it; a line with a single dot ends it."
+PASTE = "Paste or type the text; a line with a single dot ends it."
 NOTHING = "Nothing was written, and nothing was sent."
 HELP = {
     "/answer": (
@@ -30,7 +30,7 @@ HELP = {
     "/help": ("/help", "show this list"),
     "/quit": ("/quit", "quit; the unfinished dialogue is not kept"),
 }
-ENDS = "An empty line ends the message; in code or a page, a line with a single dot ends it. Ctrl-D ends both."
+ENDS = "An empty line ends the message; in code or a page, a line with a single dot ends it. Ctrl-D ends any message."
 
 
 class QuitError(ColBenchError):
@@ -47,7 +47,7 @@ class Pen:
     async def message(self, draft: Draft, *, answers: bool) -> str:
         """Return the next message, which may be the final answer if `answers` is True.
 
-        Raises QuitError if the person quits.
+        `draft`: the text that the editor shows first. Raises QuitError if the person quits.
         """
         while True:
             text = await self._text()

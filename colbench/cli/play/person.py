@@ -137,7 +137,7 @@ class PersonHuman:
         turn, said = len(dialogue) // 2, dialogue[-1].content
         page = extract_page(said) if get_domain(task.domain).pictured else None
         made = await self._look(page) if page else None
-        screen.rule(f"your turn; the agent has had {turn} of {self._max_turns}")
+        screen.rule(f"your turn; the agent has had {turn} of {self._max_turns} turns")
         say("agent", said.replace(page, "[a page]") if page else said)
         if made and made.picture:
             screen.show_picture("the agent's page", self._desk.keep(made.picture, f"turn-{turn}"))

@@ -55,7 +55,10 @@ def your_turn(turn: int, most: int, domain: str) -> None:
 
 
 def hidden(task: Task, *, reference: bool = True) -> None:
-    """Print the hidden decisions or, without any, the hidden information; with `reference`, also the reference."""
+    """Print the hidden decisions or, if the task has none, the hidden information.
+
+    If `reference` is True, also print the reference.
+    """
     facts = [fact.statement for fact in task.hidden.facts if not fact.stated]
     if facts:
         say("hidden from the agent", "\n".join(facts))
@@ -70,7 +73,10 @@ def hidden(task: Task, *, reference: bool = True) -> None:
 
 
 def end(rollout: Rollout, mode: str, *, answer: bool) -> None:
-    """Print the end of a dialogue. If `answer` is True, also print the answer, unless the human saw it as a picture."""
+    """Print the end of a dialogue, with the score in the scoring mode `mode`.
+
+    If `answer` is True, also print the answer, unless the human saw it as a picture.
+    """
     rule("the end")
     domain = get_domain(rollout.domain)
     if answer and not domain.pictured and rollout.answer is not None:

@@ -36,13 +36,13 @@ class State(Struct, frozen=True, kw_only=True):
 
 
 def add_to(commands: Any) -> None:
-    """Add the command."""
+    """Add the command `sweep` to the parser."""
     parser = commands.add_parser("sweep", description=describe(__doc__))
     parser.add_argument(
         "file",
         metavar="FILE",
         help="TOML file with a table [base] of settings, as in `eval --config`, and one table "
-        "[[run]] per run with the settings it changes and an optional `name`",
+        "[[run]] per run with the settings that the run changes and an optional `name`",
     )
     parser.add_argument(
         "--out",

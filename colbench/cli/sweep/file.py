@@ -24,7 +24,7 @@ class SweepRun(Struct, frozen=True, kw_only=True):
     """One run of a sweep."""
 
     name: str
-    """The name of its folder."""
+    """The name of the run's folder."""
     config: RunConfig
 
 

@@ -23,9 +23,9 @@ def copies(reference: str, source: str) -> bool:
 
 
 def syntax(source: str) -> Syntax:
-    """Return the parts of a program in order, with names numbered by first use; empty if it is not valid Python.
+    """Return a program's node types, constants and names in order; empty if the program is not valid Python.
 
-    Docstrings and annotations are left out.
+    Each name is replaced by a number, in order of first use. Docstrings and annotations are left out.
     """
     try:
         with warnings.catch_warnings():
@@ -38,7 +38,7 @@ def syntax(source: str) -> Syntax:
 
 
 def shape(source: str) -> tuple[str, ...]:
-    """Return the kinds of a program's syntax nodes in order; for text that is not valid Python, words and symbols."""
+    """Return a program's node types and constants in order; for text that is not valid Python, words and symbols."""
     return tuple(part for part in syntax(source) if isinstance(part, str)) or token_parts(source)
 
 

@@ -57,8 +57,8 @@ class BackendDomain(Domain):
         "\n\ndef {name}(numbers):"
     )
     play_rules = (
-        "You are the agent. The human knows what the function has to do and has not said all of it. Ask; then "
-        "answer with /answer, or with a message of `I WANT TO ANSWER:` and the code."
+        "You are the agent. The human knows what the function has to do, but has not told you everything. Ask; then "
+        "answer with /answer, or with a message that consists of `I WANT TO ANSWER:` and the code."
     )
     privileged_note = (
         "For your eyes only. The person in the conversation below has exactly this Python function in mind, and "
@@ -134,14 +134,14 @@ class BackendDomain(Domain):
             return await check_functions(tasks, resources.sandbox, done)
 
     async def vet(self, task: Task, resources: Resources) -> None:
-        """Raise RejectedError if the request reveals the reference, or if the reference's values vary too little."""
+        """Raise RejectedError if the request reveals the reference, or if the reference is unsuitable for scoring."""
         from colbench.domains.backend.vetting import vet
 
         assert isinstance(resources, CodeResources)  # noqa: S101
         await vet(task, resources.sandbox)
 
     def sizes(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[int]]:
-        """Return, by label, each reference's lines, each task's number of hidden calls, and each call's characters."""
+        """Return three lists by label: lines of each reference, hidden calls of each task, characters of each call."""
         return {
             "reference, lines": [len(task.hidden.reference.splitlines()) for task in tasks],
             "calls, number": [len(task.hidden.tests) for task in tasks],

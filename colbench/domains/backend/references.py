@@ -66,7 +66,7 @@ class References:
         return tuple(map(_expected, calls, *columns))
 
     async def _run(self, task: Task) -> Columns:
-        """Run the reference twice; return the results of all calls in each of the two modes, and in the second run."""
+        """Run the reference twice; return all results in both modes of the first run, and in one mode of the second."""
         source, calls = task.hidden.reference, task.hidden.tests
         first, second = await self._box.run(
             [

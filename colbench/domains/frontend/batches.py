@@ -18,10 +18,10 @@ class _Request(NamedTuple, Generic[Item, Result]):
 
 
 class Batches(Generic[Item, Result]):
-    """An executor of `work` on batches of up to `size` items in `lanes` threads. Each thread first calls `prepare`.
+    """An executor that runs `work` on batches of up to `size` items, in `lanes` threads.
 
-    When a thread is free, all waiting items (up to `size`) form its next batch. `work` returns one result for each
-    item, in order.
+    Each thread first calls `prepare`. When a thread is free, all waiting items (up to `size`) form its next batch.
+    `work` returns one result for each item, in order.
     """
 
     def __init__(

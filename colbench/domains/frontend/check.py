@@ -99,7 +99,9 @@ async def _check(scorer: FrontendScorer, task: Task, first: Look, second: Look) 
     except InfrastructureError as error:
         return _unscored(task, str(error), steady)
     if own["default"].floors["white"]["layout"] == 1:
-        return _unscored(task, "nothing is visible on it: an empty page scores the same", steady)
+        return _unscored(
+            task, "nothing is visible on the page: an empty page scores the same", steady
+        )
     return TaskCheck(
         id=task.id,
         domain=task.domain,

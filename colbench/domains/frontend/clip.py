@@ -115,7 +115,10 @@ class ClipEncoder:
             return np.stack(await asyncio.gather(*map(self._batches.run, pixels)))
 
     def _full_precision(self) -> AbstractContextManager[None]:
-        """Keep cuDNN from using TensorFloat-32 for the convolution, which would change results in the third decimal."""
+        """Return a context in which cuDNN does not use TensorFloat-32 for the convolution.
+
+        TensorFloat-32 would change results in the third decimal.
+        """
         import torch
 
         if self.device == "cpu":

@@ -122,8 +122,8 @@ class FrontendDomain(Domain):
     )
     example_reply = "In mine the header is darker; the rest is the same."
     play_rules = (
-        "You are the agent. The human has a page in mind and says what differs from the page that you show: "
-        "send HTML, typed or with /edit. At the end /answer gives the final page."
+        "You are the agent. The human has a page in mind and tells you how the page that you show differs from it. "
+        "Send HTML, typed or with /edit. At the end, give the final page with /answer."
     )
     privileged_note = (
         "For your eyes only. The person in the conversation below has exactly this web page in mind, and "

@@ -6,8 +6,8 @@ A pair with less than half the possible similarity is dropped.
 
 Each measure is the share of both pages that agrees: the sum of the pairs' agreements, weighted by the sizes of both
 blocks, divided by the sum of the sizes of all blocks of both pages. Design2Code takes means over the paired blocks
-only; here, a page with just one correct block does not agree well. A block's size is the square root of its area, so
-that one large background does not outweigh the text on it.
+only. Here, unpaired blocks count too, so that a page with just one correct block gets a low value. A block's size is
+the square root of its area, so that one large background does not outweigh the text on it.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ def _pair(
 
 
 def _nearness(mine: list[Block], theirs: list[Block], extent: tuple[int, int]) -> Floats:
-    """Return the nearness, 0 to 1, of every two blocks of different pages; shape (len(mine), len(theirs))."""
+    """Return the nearness, 0 to 1, of each block in `mine` to each in `theirs`; shape (len(mine), len(theirs))."""
     import numpy as np
 
     first, second = (
@@ -183,7 +183,10 @@ def _nearness(mine: list[Block], theirs: list[Block], extent: tuple[int, int]) -
 
 
 def _shape(mine: list[Block], theirs: list[Block]) -> Floats:
-    """Return, for each pair, width ratio times height ratio (both at most 1); shape (len(mine), len(theirs))."""
+    """Return how similar in size each block in `mine` is to each in `theirs`; shape (len(mine), len(theirs)).
+
+    The value is the ratio of the widths times the ratio of the heights, both at most 1.
+    """
     import numpy as np
 
     first, second = (
@@ -196,9 +199,10 @@ def _shape(mine: list[Block], theirs: list[Block]) -> Floats:
 
 
 def dice(mine: Sequence[str], theirs: Sequence[str]) -> Floats:
-    """Return the Sørensen-Dice coefficients of the bigrams of every two texts; shape (len(mine), len(theirs)).
+    """Return the similarity of each text in `mine` to each in `theirs`; shape (len(mine), len(theirs)).
 
-    Case is ignored, and a space is added before and after each text.
+    The similarity is the Sørensen-Dice coefficient of the texts' character bigrams. Case is ignored, and a space is
+    added before and after each text.
     """
     import numpy as np
 

@@ -1,9 +1,9 @@
 """CLIP's inputs made from a page's picture: the paper's crop, and the whole page.
 
-`crop`: the shorter edge is resized to the size of the model's input, and the center is cropped, as in open_clip and
-OpenAI's code; only a square in the middle of a tall page is visible. `page`: the whole picture is squashed to a square,
-as in Design2Code (arXiv 2403.03163). Padding to a square would keep the proportions but waste most of the input: a page
-of 1280 x 4000 pixels would become a strip 72 pixels wide.
+`crop`: the picture is resized so that its shorter edge fits the model's input, and the center is cropped, as in
+open_clip and OpenAI's code; only a square in the middle of a tall page is visible. `page`: the whole picture is
+squashed to a square, as in Design2Code (arXiv 2403.03163). Padding to a square would keep the proportions but waste
+most of the input: a page of 1280 x 4000 pixels would become a strip 72 pixels wide.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Similarity of the answer's page to the hidden design, both rendered by the same browser.
 
 `default` is the fair verdict: an answer without a page that can be rendered scores 0. `official` is the verdict of the
-released scorer (SWEET-RL, arXiv 2503.15478), with its extraction and viewport, and a black picture for a missing page.
-A score's value is the cosine of CLIP's embeddings of the two pictures. If there are no weights, the value is None and
-only the other measures are reported. docs/frontend.md explains what each measure captures.
+released scorer (SWEET-RL, arXiv 2503.15478): the page is extracted in the same way and rendered in the same viewport,
+and a missing page is replaced by a black picture. A score's value is the cosine of CLIP's embeddings of the two
+pictures. If there are no weights, the value is None and only the other measures are reported. docs/frontend.md explains
+what each measure captures.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class FrontendScorer:
         return {mode: await self._score(task, answer, mode) for mode in self._modes}
 
     async def score_turn(self, task: Task, said: str) -> Score | None:
-        """Return the `default` verdict, without `floors`, on the page in a turn's message; None without a page."""
+        """Return the `default` verdict, without `floors`, on the page in a message; None if the message has no page."""
         return await self._default(task, said) if extract_page(said) else None
 
     async def score_replies(
@@ -77,8 +78,9 @@ class FrontendScorer:
     ) -> list[Followed | None]:
         """Return, for each turn, how the agent's next page treats the differences that the human named.
 
-        Only differences named in the exact words of the rule-based human count. Raises RenderError if the browser
-        fails, ScorerError if the target cannot be rendered.
+        `shown`: the agent's message in each turn. `replies`: the human's replies. Only differences named in the exact
+        words of the rule-based human count. Raises RenderError if the browser fails, ScorerError if the target cannot
+        be rendered.
         """
         pages = [extract_page(text) for text in shown]
         target, *made = await asyncio.gather(

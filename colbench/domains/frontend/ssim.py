@@ -28,7 +28,10 @@ C1, C2 = (0.01 * 255) ** 2, (0.03 * 255) ** 2
 def picture_ssim(
     mine: bytes, theirs: bytes, my_background: str = "#ffffff", their_background: str = "#ffffff"
 ) -> float:
-    """Return the SSIM of two PNG pictures of any sizes, in [-1, 1]; 1 if their reduced gray canvases are equal."""
+    """Return the SSIM of two PNG pictures of any sizes, in [-1, 1]; 1 if their reduced gray canvases are equal.
+
+    The background colors fill the part of the canvas that a smaller picture leaves free.
+    """
     from PIL import Image
 
     with Image.open(io.BytesIO(mine)) as first, Image.open(io.BytesIO(theirs)) as second:

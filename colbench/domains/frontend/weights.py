@@ -37,7 +37,10 @@ VISUAL = "visual."
 
 
 class MissingWeightsError(UserError):
-    """No CLIP weights are on this machine, and none could be fetched. Scoring can continue without the CLIP cosine."""
+    """CLIP is unavailable: open_clip is not installed, or the weights are not cached and could not be fetched.
+
+    Scoring can continue without the CLIP cosine.
+    """
 
 
 class OtherWeightsError(UserError):

@@ -32,7 +32,11 @@ class Node(Struct, frozen=True, kw_only=True):
 
 
 class Cluster:
-    """A cluster that was joined. `flag` is the flag that named it."""
+    """A Ray cluster to which this process belongs.
+
+    `flag`: the command-line flag that named the cluster, for error messages. `joined`: False if this process already
+    belonged to the cluster before the run.
+    """
 
     def __init__(self, ray: Any, flag: str, *, joined: bool) -> None:
         self._ray = ray
@@ -67,7 +71,7 @@ class Cluster:
         return [_node(each) for each in found if each["Alive"] and each["Resources"].get("CPU")]
 
     def start_actor(self, node: Node, *, gpus: float) -> Any:
-        """Start an actor on a node. It occupies a CPU; Ray delays the start until one is free."""
+        """Start an actor on a node. It occupies one CPU and `gpus` GPUs; Ray delays the start until a CPU is free."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         there = NodeAffinitySchedulingStrategy(node_id=node.id, soft=False)

@@ -224,7 +224,7 @@ async def _some(tasks: Iterable[asyncio.Task[Any]]) -> None:
 
 
 def _environment(config: RunConfig) -> dict[str, str]:
-    """Return the variables that agent and human need: those of model servers, of `api_key_env` and of `agent_env`."""
+    """Return the variables that agent and human need: for model servers, or named in `api_key_env` or `agent_env`."""
     arguments = (config.agent_args.get("api_key_env"), config.human_args.get("api_key_env"))
     names = {*SERVER_VARIABLES, *config.agent_env, *filter(None, arguments)}
     return {str(name): os.environ[str(name)] for name in names if str(name) in os.environ}

@@ -1,4 +1,4 @@
-"""The sandboxes of agents. Each returns the arguments that isolate an agent if they precede its command."""
+"""The sandboxes of agents. A sandbox isolates an agent by arguments that are put before the agent's command."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ _BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from inside.agent import m
 
 
 class Sandbox(ABC):
-    """A sandbox for the processes of one command. Raises SandboxError if bubblewrap is not installed."""
+    """A sandbox for one command, whose processes cannot see the files in `hidden`.
+
+    The constructor raises SandboxError if bubblewrap is not installed.
+    """
 
     def __init__(self, command: Sequence[str], hidden: Hidden) -> None:
         bubblewrap = shutil.which("bwrap")
@@ -78,11 +81,11 @@ class Sandbox(ABC):
 
 
 class AgentSandbox(Sandbox):
-    """A sandbox with no network except one endpoint, and no files except the system's and the command's own.
+    """A sandbox in which an agent can reach only one endpoint, and can see only files of the system and its own files.
 
-    The command's own files are those that its words name. `environment`: names of environment variables that the agent
-    gets in addition to the usual ones; files that their values name are own files, too. `named`: further words that may
-    name own files.
+    A file is the agent's own if a word of its command names the file. `endpoint`: None for no network at all.
+    `environment`: names of environment variables that the agent gets in addition to the usual ones; a file that the
+    value of such a variable names is also the agent's own. `named`: further words that may name such files.
     """
 
     def __init__(

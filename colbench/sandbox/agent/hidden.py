@@ -97,7 +97,7 @@ def _identity(path: Path) -> tuple[int, int]:
 
 
 def _packages() -> Iterator[Path]:
-    """Yield the path of every copy on `sys.path` of each package that provides tasks; import no package."""
+    """Yield the paths of the packages that provide tasks, including all copies on `sys.path`; import none of them."""
     points = chain.from_iterable(entry_points(group=group) for group in _GROUPS)
     for name in sorted({point.module.partition(".")[0] for point in points}):
         spec = find_spec(name)

@@ -51,7 +51,7 @@ for attack in (lambda: open(sys.argv[1]), lambda: open("/usr/colbench-self-test"
         attack()
     except OSError:
         continue
-    sys.exit("it could do what it may not")
+    sys.exit("it could read a hidden file or write to /usr")
 if any(name.isdigit() and int(name) > 9 for name in os.listdir("/proc")):
     sys.exit("it sees other processes")
 """

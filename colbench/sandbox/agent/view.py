@@ -70,8 +70,8 @@ def find_view(command: Sequence[str], named: Sequence[str], hidden: Hidden) -> V
 def find_open_view(named: Sequence[str], hidden: Hidden) -> View:
     """Return the view of an agent that may read everything except hidden files.
 
-    The whole file tree is visible. `named` files, the Python of this process and the packages of ColBench are visible
-    even inside hidden checkouts or /tmp.
+    The whole file tree is visible. The files in `named`, the Python of this process and the packages of ColBench are
+    visible even inside hidden checkouts or /tmp.
     """
     places = [place for word in _places(named) for place in _with_neighbors(word, hidden)]
     here = Path.cwd()
@@ -126,7 +126,7 @@ def _programs(word: str) -> Iterator[Path]:
 
 
 def _places(words: Sequence[str]) -> Iterator[Path]:
-    """Yield existing paths: a whole word, the part of a word after `=`, or an item of a list separated by `:`."""
+    """Yield the existing paths in words: a whole word, the part after `=`, or an item of a list separated by `:`."""
     for word in words:
         for part in (word, *word.partition("=")[2].split(":"), *word.split(":")):
             path = Path(part).absolute()
@@ -187,7 +187,7 @@ def _entries(file: Path) -> Iterator[tuple[str, str]]:
 
 
 def _links(path: str) -> Iterator[tuple[str, str]]:
-    """Yield the symbolic links on a path."""
+    """Yield each symbolic link on a path, with its target."""
     todo = [part for part in path.split("/") if part][::-1]
     at = ""
     while todo and len(todo) < 1000:

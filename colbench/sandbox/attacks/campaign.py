@@ -91,8 +91,9 @@ async def attack_sandbox(
 ) -> Report:
     """Attack a scorer with the attacks and controls in `chosen`, by default the complete corpus.
 
-    `judge` builds the scorer on a sandbox. `tier` is the sandbox's tier, by default the strongest that works. Attacks
-    that try to hang run first because they take longest. Raises UserError if the tier does not work on this machine.
+    `judge` builds the scorer on a sandbox. `tier` is the sandbox's tier, by default the strongest that works.
+    `allow_unsafe` permits the tier that only limits resources. `on_found` is called with each finding. Attacks that try
+    to hang run first because they take longest. Raises UserError if the tier does not work on this machine.
     """
     findings: list[Finding] = []
     waiting = iter(
@@ -154,7 +155,7 @@ class _Lane:
         if took > BUDGET_SECONDS:
             faults.append(f"took {took:.1f} s")
         if harm := await waiting:
-            faults.append(f"an honest answer queued behind it {harm}")
+            faults.append(f"an honest answer that waited behind the attack {harm}")
         if harm := await self._harm():
             faults.append(f"the next honest answer {harm}")
         faults += self._canary.traces()

@@ -45,7 +45,7 @@ class Attack(Struct, frozen=True, kw_only=True):
 
 @cache
 def attacks() -> tuple[Attack, ...]:
-    """Return every attack, by class."""
+    """Return all attacks, ordered by class."""
     return tuple(map(_attack, read_attacks(_SOURCES)))
 
 

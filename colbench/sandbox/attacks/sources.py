@@ -25,7 +25,7 @@ class Source(NamedTuple):
 
 
 def read_attacks(folder: Path) -> Iterator[Source]:
-    """Yield the attacks in a folder, by class."""
+    """Yield the attacks in a folder, ordered by class."""
     for path in sorted(folder.glob("*.txt")):
         if path.stem != _CONTROLS:
             yield from _read(path)

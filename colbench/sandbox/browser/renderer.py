@@ -114,7 +114,8 @@ class Renderer:
     async def render(self, page: str | None, mode: ScoringMode = "default") -> Render:
         """Render a page, or read its render from the store. The render of None has the outcome "no page".
 
-        Raises RenderError if the browser fails; a failure of the page is an outcome.
+        `mode` determines the size of the window. Raises RenderError if the browser fails; a failure of the page is not
+        an error but an outcome of the render.
         """
         page = None if page is None else page.encode(errors="replace").decode()
         key = render_key(page, mode, self._environment)
@@ -173,7 +174,7 @@ class Renderer:
         return None
 
     async def _visit_alone(self, page: Prepared, window: Window) -> Sight:
-        """Return a page as seen in two loads in a dedicated browser; if the loads differ, try again with `patient`.
+        """Return a page as seen in two loads in a dedicated browser; if they differ, try again with longer pauses.
 
         Raises TimeoutError if the page is not rendered in time, RenderError if the machine is too slow for any page.
         """

@@ -30,7 +30,7 @@ _MOST_LOOKS = 4
 _LATER = 0.1
 """Seconds by which the first resource and each picture are delayed in the second load of a page."""
 _PATIENCE = 0.5
-"""Seconds before each picture that a patient visitor takes."""
+"""Seconds to wait before each picture in a visit with `patient`."""
 
 
 class VariesError(Exception):
@@ -52,7 +52,7 @@ class Sight(Struct, frozen=True, kw_only=True):
 async def visit(
     chromium: Chromium, page: Prepared, window: Window, limits: Limits, *, patient: bool = False
 ) -> Sight:
-    """Return the page as it looks in two fresh contexts of this browser, which must agree.
+    """Load a page in two fresh contexts of this browser, and return its appearance, which must be the same in both.
 
     Each context has its own process. In the second one, requests are answered later and in another order.
     `patient`: pictures are taken half a second apart, for a busy machine. Raises TooBigError if the page exceeds a size

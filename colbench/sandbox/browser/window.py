@@ -43,8 +43,10 @@ _CONTENT_HEIGHT = """() => {
   grown.forEach((each, number) => { each.style.height = before[number]; });
   return Math.max(Math.round(height), 1);
 }"""
-"""A script that returns the height of the root element in Firefox. In Chromium, this element is at least as tall as the
-window if the page has no doctype."""
+"""A script that returns the height that the root element would have in Firefox.
+
+In Chromium, this element is at least as tall as the window if the page has no doctype.
+"""
 
 
 async def fit(page: Page, session: CDPSession, window: Window) -> int:

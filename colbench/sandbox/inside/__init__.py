@@ -1,1 +1,4 @@
-"""Code that runs inside the sandbox. It uses only the standard library, and the harness never imports it."""
+"""Code of the processes that set up a sandbox, or run inside it.
+
+It uses only the standard library. The harness imports only constants from it, and calls none of its functions.
+"""

@@ -80,7 +80,7 @@ class _Launch:
         return code if code >= 0 else 128 - code
 
     def _open_the_door(self, said: int) -> None:
-        """Make the endpoint reachable from the sandbox when the sandbox's namespaces exist, before the agent starts."""
+        """Wait until the sandbox's namespaces exist; then make the endpoint reachable there before the agent starts."""
         with open(said, "rb") as file:
             words = file.read()
         if not words:

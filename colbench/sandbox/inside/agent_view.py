@@ -70,7 +70,11 @@ def _take_apart(wanted: dict[str, str]) -> tuple[list[str], list[tuple[str, str]
 
 
 def settings(host: str, number: str) -> dict[str, str]:
-    """Return the contents of generated files of /etc by path: one user, no name servers, and the endpoint's address."""
+    """Return the contents of the generated files of /etc, by path.
+
+    The files define one user and one group, both with the ID `number`, and no name servers. If `host`, the host of the
+    endpoint, is a name and not an address, its address is 127.0.0.1.
+    """
     names = " ".join(dict.fromkeys(["localhost", *([host] if not _is_address(host) else [])]))
     return {
         "/etc/passwd": f"agent:x:{number}:{number}:agent:{HOME}:/bin/sh\n",

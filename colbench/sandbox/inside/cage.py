@@ -20,7 +20,7 @@ _INNER_ID = 65534
 
 
 def main(cage: str, pid_file: str, program: str, *arguments: str) -> None:
-    """Become the browser.
+    """Write this process's ID to `pid_file`, isolate this process, and become `program`, which is the browser.
 
     If `cage` is "namespaces", a child becomes the browser, and this process exits when the child does.
     """

@@ -34,12 +34,12 @@ _module, _qualname = type.__dict__["__module__"].__get__, type.__dict__["__qualn
 
 
 def class_name(kind: type) -> str:
-    """Return a class's name as Python stores it, whatever its metaclass returns."""
+    """Return a class's name as Python stores it, even if its metaclass reports another name."""
     return str.__str__(_name(kind))
 
 
 def _full_name(kind: type) -> tuple[str, str]:
-    """Return a class's module and qualified name as Python stores them, whatever its metaclass returns."""
+    """Return a class's module and qualified name as Python stores them, even if its metaclass reports others."""
     return str.__str__(_module(kind)), str.__str__(_qualname(kind))
 
 

@@ -46,7 +46,7 @@ def _fail(code: int) -> list[Instruction]:
 
 
 def _require(argument: int, values: Iterable[int], mask: int = 0xFFFFFFFF) -> list[Instruction]:
-    """Return a check that fails with EPERM unless the argument's lower 32 bits, masked, are one of the values."""
+    """Return a check that fails with EPERM unless the masked lower 32 bits of an argument equal one of `values`."""
     values = list(values)
     tests = [(_IF_EQUAL, len(values) - n, 0, value) for n, value in enumerate(values)]
     load = (_LOAD, 0, 0, _ARGUMENTS_AT + 8 * argument)

@@ -166,7 +166,10 @@ class Server:
         return "wall" if time.monotonic() - started >= self.wall else ""
 
     def patience(self, child: int, started: float) -> float:
-        """Return the seconds until a child on all cores could use up a time budget; at least `_SHORTEST_WAIT`."""
+        """Return the seconds until the next check of the child's time budgets; at least `_SHORTEST_WAIT`.
+
+        Even a child that uses all cores cannot use up a budget earlier.
+        """
         cpu = (self.cpu - _cpu_seconds(child)) / _CORES
         return max(min(cpu, started + self.wall - time.monotonic()), _SHORTEST_WAIT)
 

@@ -70,7 +70,10 @@ class ThreadCount:
         self.started += 1
 
     def forget(self) -> None:
-        """Close the child's copy of the descriptor, with which the child could let its own threads start."""
+        """Close this process's copy of the descriptor.
+
+        Call this in a child, which could otherwise use the descriptor to let its own threads start.
+        """
         os.close(self.descriptor)
 
 

@@ -28,19 +28,21 @@ class Difference(Struct, frozen=True, kw_only=True):
     only_mine: int | None = None
     """The number of tasks that only this entry solved; None unless the test is McNemar's."""
     only_theirs: int | None = None
+    """The number of tasks that only the other entry solved; None unless the test is McNemar's."""
 
 
 class Wins(Struct, frozen=True, kw_only=True):
     """Numbers of tasks won, lost and tied.
 
-    A task is won if this entry wins more than half of the pairs of trials, lost if less, and tied if exactly half.
+    On each task, every trial of this entry is paired with every trial of the other entry. The task is won if this entry
+    wins more than half of these pairs, lost if it wins less than half, and tied if it wins exactly half.
     """
 
     won: int
     lost: int
     tied: int
     rate: Estimate
-    """The share of pairs of trials that this entry wins, averaged over tasks; see `stats.comparison.TIE_RULE`."""
+    """The share of a task's pairs that this entry wins, averaged over tasks; ties: `stats.comparison.TIE_RULE`."""
     test: Significance
     """The sign test of tasks won against tasks lost; ties do not count."""
 
@@ -63,7 +65,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 def separable(results: Results, one: str, other: str) -> bool:
-    """Return True if the values of two entries differ significantly: a sign-flip test at 5%."""
+    """Return True if the mean values of two entries differ significantly in a sign-flip test at 5%."""
     import numpy as np
 
     means = np.column_stack([results.values(bundle).mean(axis=1) for bundle in (one, other)])
@@ -94,7 +96,7 @@ class Comparisons:
         return self.view(mine, [theirs])[0]
 
     def view(self, mine: str, others: Sequence[str] | None = None) -> tuple[Comparison, ...]:
-        """Compare an entry with each of `others` (default: all); p-values are adjusted for multiple comparisons."""
+        """Compare an entry with each of `others` (default: all others); adjust p-values for multiple comparisons."""
         named = [each for each in self._bundles if each != mine] if others is None else others
         own, columns = self._bundles.index(mine), [self._bundles.index(each) for each in named]
         if not columns:

@@ -26,7 +26,7 @@ class _Trajectory(Struct):
 
 
 def mean_tokens(results: Results, bundle: str) -> float | None:
-    """Return the number of tokens per dialogue (prompt and completion), averaged over tasks; None if any is unknown."""
+    """Return the prompt and completion tokens per dialogue, averaged over tasks; None if any dialogue's are unknown."""
     import numpy as np
 
     tokens = results.tokens(bundle)

@@ -39,7 +39,7 @@ class Row(Struct, frozen=True, kw_only=True):
     trained_on_colbench: bool
     human_in_the_loop: bool
     agent_process: str
-    """The kind of process that ran the agent, as stated in the bundle, such as "in-process"; else "not stated"."""
+    """The kind of process that ran the agent, such as "in-process", or "not stated" if the bundle does not state it."""
     tier: Tier
     """T3 if the maintainers ran the system, too, and their results agree; else the tier of the receipt."""
     rerun: str
@@ -51,7 +51,7 @@ class Row(Struct, frozen=True, kw_only=True):
     pending: tuple[Finding, ...]
     """Flags that a keeper must decide about before the entry has a rank; see `verify.findings.awaits_decision`."""
     rank: Rank | None
-    """None for an entry with pending flags, a reference line, or a maintainers' run."""
+    """None if the entry has pending flags, is a reference line, or is a maintainers' run."""
     date: str
     """Date of acceptance: YYYY-MM-DD."""
     trials: int

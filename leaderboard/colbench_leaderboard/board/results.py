@@ -76,7 +76,10 @@ class Results:
         return tuple(self._cells)
 
     def add(self, bundle: str, scores: Iterable[CellScore]) -> None:
-        """Add an entry. Raises DataError unless it has the board's tasks, each with the same number of dialogues."""
+        """Add an entry.
+
+        Raises DataError unless the entry has exactly the tasks of the board, with the same number of trials of each.
+        """
         import numpy as np
 
         if not self.tasks:

@@ -138,7 +138,7 @@ def _members(stream: Expanded) -> Iterator[Header]:
     while True:
         block = stream.read(BLOCK)
         if len(block) < BLOCK:
-            raise Refused("archive.damaged", "the archive has no end")
+            raise Refused("archive.damaged", "the archive is cut off: its end marker is missing")
         if not any(block):
             break
         yield _header(block)

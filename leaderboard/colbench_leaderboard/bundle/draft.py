@@ -1,4 +1,4 @@
-"""The draft of a bundle: the parts of a run that would be published, or every reason why it cannot be."""
+"""The draft of a bundle: the parts of a run that would be published, or all reasons why the run cannot be published."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Draft(NamedTuple):
     left_out: tuple[str, ...]
     """Names of settings that are not published, or are published only in part."""
     outside: int
-    """Number of rollouts in the folder that are outside the run's grid, and not published."""
+    """Number of dialogues in the folder that are outside the tasks and trials of the run; they are not published."""
     homes: int
     """Number of dialogues that contain the path of the user's home folder."""
 
@@ -94,8 +94,8 @@ def _keys(tasks: Sequence[Task], record: RunRecord) -> Iterator[str]:
 class _Held:
     """The dialogues in a run's folder.
 
-    `places`: positions by key. `unfinished`: keys of unfinished dialogues. `foreign`: number of dialogues with another
-    configuration.
+    `places`: for each dialogue's key, the dialogue's byte offset in the file of rollouts. `unfinished`: keys of the
+    unfinished dialogues. `foreign`: number of dialogues whose configuration differs from the run's.
     """
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ class _Held:
         """Keys of the dialogues that contain the path of the user's home folder."""
         self.foreign = 0
         self.foreign_one = ""
-        """A description of one dialogue with another configuration, the last one read."""
+        """Trial and task of one dialogue whose configuration differs from the run's; "" if all have the run's."""
 
 
 def _read(folder: RunFolder, record: RunRecord) -> _Held:

@@ -82,7 +82,10 @@ def read_file(folder: Path, name: str) -> bytes:
 
 
 def add_name(name: str, before: set[str]) -> None:
-    """Check a file's name, and add it to the names `before`. Raises Refused: `archive.name`, `archive.files`."""
+    """Check a file's name, and add it to `before`, the set of earlier names.
+
+    Raises Refused: `archive.name`, `archive.files`.
+    """
     if not NAMES.fullmatch(name):
         raise Refused(
             "archive.name", f"not allowed in a bundle, which contains only {EXPECTED}", file=name

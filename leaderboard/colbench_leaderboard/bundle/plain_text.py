@@ -44,7 +44,7 @@ def require_plain(submission: Submission, file: str = SUBMISSION) -> None:
 
 
 def name_flaw(text: str) -> str:
-    """Return a description of the flaw in a name; "" if there is none."""
+    """Return a description of the first flaw in a name; "" if the name has no flaw."""
     if flaw := text_flaw(text, line=True):
         return flaw
     if text != " ".join(text.split(" ")).strip() or "  " in text:
@@ -57,7 +57,10 @@ def name_flaw(text: str) -> str:
 
 
 def text_flaw(text: str, *, line: bool = False) -> str:
-    """Return a description of the flaw in a text; "" if it has none. With `line`, the text must be one line."""
+    """Return a description of the first flaw in a text; "" if the text has no flaw.
+
+    With `line`, the text must be a single line.
+    """
     allowed = set() if line else {"\n", "\t", *JOINERS}
     marks = 0
     for char in text:
@@ -75,7 +78,7 @@ def text_flaw(text: str, *, line: bool = False) -> str:
 
 
 def look_alike(one: str, other: str) -> bool:
-    """Return True if a reader may confuse two names as written, or after a change of case."""
+    """Return True if two names look alike, as written, in lowercase, or in uppercase."""
     return not _skeletons(one).isdisjoint(_skeletons(other))
 
 

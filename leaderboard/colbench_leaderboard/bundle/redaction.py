@@ -38,7 +38,7 @@ LEFT_OUT = ("scorers",)
 FILES = ("agent_prompt", "human_prompt")
 """Fields that name a file; only the hash of the file is published."""
 COMMAND = "command"
-"""The key that is not published in the descriptions that agents and other parts of a run give of themselves."""
+"""The key of a command line, which is removed from the published descriptions of the agent and other parts of a run."""
 FILE_ENDS = (".py", ".jsonl", ".json", ".parquet", ".gz", ".txt", ".md")
 SECRETIVE = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
 HARMLESS = {"max_tokens", "max_completion_tokens"}
@@ -103,7 +103,7 @@ def public_spec(spec: str) -> str:
 
 
 def find_secret(content: bytes, environment: Mapping[str, str] | None = None) -> str:
-    """Return the kind of secret that a text seems to contain, without revealing the secret; "" if there is none."""
+    """Return the kind of secret that a text seems to contain, but not the secret itself; "" if none is found."""
     for what, shape in SECRETS.items():
         if shape.search(content):
             return what

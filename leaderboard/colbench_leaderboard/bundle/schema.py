@@ -103,7 +103,10 @@ class Lock(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Digest of `pins`, equal to the digest in `run.json` unless private data was removed."""
     sandbox: str
     environment: str = field(name="browser")
-    """Version and settings of the tools that produced the scores, such as a browser; the key is `browser`."""
+    """Version and settings of the tools that produced the scores, such as a browser.
+
+    The key in lock.json is `browser`.
+    """
     tasks: LockedTasks
 
     @property

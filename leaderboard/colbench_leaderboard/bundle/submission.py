@@ -1,4 +1,4 @@
-"""The file `submission.toml`, which describes a system: its keys and their questions, a template, and a reader."""
+"""The file `submission.toml`, which describes a system: the questions behind its keys, a template, and a reader."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ QUESTIONS = {
     "track": '"standard" (bundled or official test tasks, the rule-based human, 10 turns, a clean harness) or "open"',
     "description": "description of the system, in a few sentences",
     "link": "https:// URL of a paper or repository; may be empty",
-    "models": "the models that it uses; may be an empty list",
+    "models": "the models that the system uses; may be an empty list",
     "license": 'license of the transcripts: "CC-BY-4.0" or "CC0-1.0"',
     "models.name": "a model's name, such as Qwen/Qwen3-8B",
-    "models.revision": "its version, or the commit of its weights; may be empty",
-    "models.open_weights": "true if its weights can be downloaded",
-    "models.license": "its license; may be empty",
+    "models.revision": "the model's version, or the commit of its weights; may be empty",
+    "models.open_weights": "true if the model's weights can be downloaded",
+    "models.license": "the model's license; may be empty",
     "disclosures.trained_on_colbench": (
-        "true if it was trained on any task, dialogue or generator of ColBench, with or without "
-        "its test tasks"
+        "true if the system was trained on any task, dialogue or generator of ColBench, with or "
+        "without its test tasks"
     ),
-    "disclosures.training_notes": "what it was trained on, if so; may be empty",
-    "disclosures.human_in_the_loop": "true if a person took part in its replies",
-    "disclosures.tools": 'tools besides its model, such as search, or "none"',
+    "disclosures.training_notes": "what the system was trained on, if it was trained on ColBench; may be empty",
+    "disclosures.human_in_the_loop": "true if a person took part in the system's replies",
+    "disclosures.tools": 'tools that the system uses besides its model (for example, search), or "none"',
 }
 """The question that each key answers."""
 SCORES = {
@@ -122,7 +122,7 @@ def submission_of(values: dict[str, Any], file: str) -> Submission:
 
 
 def score_key(values: Any) -> str:
-    """Return the dotted path of the first key whose name marks it as a score; "" if there is none."""
+    """Return the dotted path of the first key whose name marks it as a score; "" if no key does."""
     for key, _ in keys(values):
         words = re.findall(r"[a-z]+", re.sub(r"([A-Z])", r" \1", key.rpartition(".")[2]).lower())
         if SCORES.intersection(words):

@@ -21,7 +21,7 @@ FAULTY = 1
 
 
 def add_to(actions: Any) -> None:
-    """Add the action."""
+    """Add the action `audit` to `actions`, the subcommands of `colbench leaderboard`."""
     parser = actions.add_parser(
         "audit", help="prove that a store is intact", description=describe(__doc__)
     )

@@ -24,7 +24,7 @@ PORT = 8765
 
 
 def add_to(actions: Any) -> None:
-    """Add the action."""
+    """Add the action `build` to `actions`, the subcommands of `colbench leaderboard`."""
     parser = actions.add_parser(
         "build", help="build the site of a store", description=describe(__doc__)
     )

@@ -26,7 +26,7 @@ MOVED = {
 
 
 def add_to(commands: Any) -> None:
-    """Add the command and its actions."""
+    """Add the command `leaderboard` and its actions to `commands`, the subcommands of `colbench`."""
     parser = commands.add_parser(
         "leaderboard", help="keep, audit and show a leaderboard", description=describe(__doc__)
     )
@@ -115,7 +115,7 @@ def _add_remove(actions: Any) -> None:
 
 
 def _add_about_entry(actions: Any, name: str, **words: str) -> argparse.ArgumentParser:
-    """Add a command for a decision on one entry; the command requires `--reason`."""
+    """Add the action `name`, a decision about one entry, which requires `--reason`; `words` are its help texts."""
     parser: argparse.ArgumentParser = actions.add_parser(name, **words)
     parser.add_argument("store", metavar="STORE")
     parser.add_argument(
@@ -135,7 +135,9 @@ def _add_rescore(actions: Any) -> None:
     parser.add_argument("store", metavar="STORE")
     parser.add_argument("--reason", required=True, help="reason, which is published")
     parser.add_argument(
-        "--only", metavar="DIGEST", help="only this bundle, given by the first digits of its digest"
+        "--only",
+        metavar="DIGEST",
+        help="verify only the bundle whose digest begins with these digits",
     )
     sign.add_key_flag(parser)
     add_store_flags(parser)
@@ -150,7 +152,7 @@ def init(args: argparse.Namespace) -> int:
     make_store(Path(args.store), names(args.packages), Path(args.signers) if args.signers else None)
     say(
         f"{args.store}: an empty store; add an entry with `colbench leaderboard accept "
-        f"{args.store} BUNDLE`. So that `colbench submit push` can add branches, run in this folder: {FIRST_COMMIT}"
+        f"{args.store} BUNDLE`. To let `colbench submit push` add branches, run in the store's folder: {FIRST_COMMIT}"
     )
     return 0
 
@@ -260,14 +262,15 @@ def rescore(args: argparse.Namespace) -> int:
     sign.finish(args)
     for bundle in refused:
         say(
-            f"{bundle}: refused by the new rules, but still on the board; remove it with `remove`",
+            f"{bundle}: refused by the new rules, but still on the board; remove it with "
+            f"`colbench leaderboard remove {args.store} {bundle[:12]} --reason …`",
             "red",
         )
     return REFUSED if refused else 0
 
 
 def _rescore(args: argparse.Namespace, bundle: str) -> bool:
-    """Verify an entry again and record changes; return False if the entry is now refused."""
+    """Verify an entry again, and record the new scores if they changed. Return False if the entry is now refused."""
     from colbench_leaderboard.store import decisions
     from colbench_leaderboard.store.audit import verified_against
     from colbench_leaderboard.store.layout import bundle_folder

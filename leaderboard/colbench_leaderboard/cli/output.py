@@ -70,7 +70,8 @@ def say_pending(store: str, receipt: Receipt) -> None:
     if any(map(awaits_decision, receipt.findings)):
         keep = f"colbench leaderboard keep {store} {receipt.bundle[:12]} --reason …"
         say(
-            f"The entry is not ranked until you decide about its flags: run `{keep}`, or the same with `remove`.",
+            f"The entry is not ranked until you decide about its flags. To rank it, run `{keep}`; to remove it, "
+            "run the same command with `remove` instead of `keep`.",
             "yellow",
         )
 
@@ -187,7 +188,7 @@ def _estimate(found: Estimate, *, percent: bool = False) -> str:
 
 @contextmanager
 def progress() -> Iterator[Seen]:
-    """Show the progress of a verification: a bar for each stage in a terminal, an occasional line elsewhere."""
+    """Yield a function that shows a verification's progress: as bars in a terminal, as occasional lines elsewhere."""
     with (_bars if errors().is_terminal else _lines)() as seen:
         yield seen
 

@@ -16,7 +16,7 @@ def ask() -> dict[str, Any]:
     values: dict[str, Any] = {
         "name": _line("name"),
         "organization": _line("organization"),
-        "authors": [_line("authors"), *_more("authors", "another one; empty to finish")],
+        "authors": [_line("authors"), *_more("authors", "another author; leave empty to finish")],
         "contact": _line("contact"),
         "track": _one_of("track", ("standard", "open")),
         "description": _text("description"),
@@ -61,7 +61,7 @@ def _more(key: str, question: str) -> list[str]:
 
 def _line(key: str, question: str = "", *, empty: bool = False) -> str:
     while True:
-        hint = "; empty to finish" if empty and key == "models.name" else ""
+        hint = "; leave empty to finish" if empty and key == "models.name" else ""
         answer = _answer(question or QUESTIONS[key] + hint)
         flaw = name_flaw(answer)
         if not answer and not empty:

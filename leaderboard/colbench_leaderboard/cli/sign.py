@@ -22,7 +22,7 @@ HEAD = (
 
 
 def add_to(actions: Any) -> None:
-    """Add the actions `sign` and `head`."""
+    """Add the actions `sign` and `head` to `actions`, the subcommands of `colbench leaderboard`."""
     parser = actions.add_parser("sign", help="sign receipts and log", description=SIGN)
     parser.add_argument("store", metavar="STORE")
     add_key_flag(parser, required=True)

@@ -32,7 +32,7 @@ PUSH = (
 
 
 def add_to(commands: Any) -> None:
-    """Add the command and its actions."""
+    """Add the command `submit` and its actions to `commands`, the subcommands of `colbench`."""
     parser = commands.add_parser(
         "submit", help="pack, push: enter a leaderboard", description=describe(__doc__)
     )
@@ -42,7 +42,7 @@ def add_to(commands: Any) -> None:
 
 
 def _add_pack(actions: Any) -> None:
-    """Add the action."""
+    """Add the action `pack`."""
     parser = actions.add_parser("pack", help="make the bundle of a run", description=PACK)
     parser.add_argument("folder", metavar="RUN", nargs="?", help="the run's folder")
     parser.add_argument(
@@ -173,9 +173,7 @@ def _show(ready: Draft) -> None:
     if ready.left_out:
         say_field("", ", ".join(ready.left_out))
     if ready.outside:
-        say_field(
-            "", f"{count(ready.outside, 'dialogue')} that are no longer in the grid of the run"
-        )
+        say_field("", f"{count(ready.outside, 'dialogue')} outside the tasks and trials of the run")
     if ready.homes:
         say_field(
             "warning",
@@ -185,7 +183,7 @@ def _show(ready: Draft) -> None:
 
 
 def _add_push(actions: Any) -> None:
-    """Add the action."""
+    """Add the action `push`."""
     parser = actions.add_parser(
         "push", help="put a bundle on a branch for a pull request", description=PUSH
     )

@@ -36,7 +36,7 @@ FLAGS = (
 
 
 def add_to(commands: Any) -> None:
-    """Add the command."""
+    """Add the command `verify` to `commands`, the subcommands of `colbench`."""
     parser = commands.add_parser(
         "verify", help="recompute every number of a submission", description=describe(__doc__)
     )
@@ -144,7 +144,7 @@ def _unread(path: Path, refused: Refused, *, as_json: bool) -> int:
 
 
 def add_store_flags(parser: Any) -> None:
-    """Add the flags of `verify_for_store`."""
+    """Add the flags that `verify_for_store` reads."""
     parser.add_argument(
         "--tasks",
         metavar="SOURCE",

@@ -63,9 +63,11 @@ def board_trail(view: BoardView) -> Trail:
 
 
 def board_page(board: Board, name: str, title: str, **data: object) -> Page:
-    """Return a page under a board's tabs.
+    """Return one of a board's pages, which the tabs of the board link to.
 
-    `name` is the name of the page's file and template, but the page `index` has the template `ranking`.
+    `name`: the name of the page's file and of its template, except that the page `index` has the template `ranking`.
+    `title`: the title, which is put before the board's title; "" for the board's title alone. `data`: further values
+    for the template.
     """
     view = board_view(board)
     return Page(

@@ -208,7 +208,10 @@ class Builder:
 
 
 class _SeenTasks:
-    """The request and the hash of each task, by task ID, from its first dialogue; they are the same in all entries."""
+    """The request and the hash of each task, by task ID.
+
+    Both are taken from the first dialogue on the task, because they are the same in all entries.
+    """
 
     def __init__(self) -> None:
         self.requests: dict[str, str] = {}

@@ -37,7 +37,7 @@ class Cell(Struct, frozen=True, kw_only=True):
     """A dialogue and its score."""
 
     rollout: Rollout | None
-    """None if the bundle has no transcript."""
+    """None if the bundle lacks this dialogue."""
     score: CellScore
 
 
@@ -64,7 +64,7 @@ class Dialogue(NamedTuple):
     trial: int
     verdict: str
     messages: Sequence[Message] | None
-    """None if the bundle has no transcript."""
+    """None if the bundle lacks this dialogue."""
     answer: str | None
     reference: str | None
     """None if the task is not available."""
@@ -98,7 +98,8 @@ def leaves(
 ) -> Iterator[Page]:
     """Yield the pages of an entry's dialogues.
 
-    `cells` must be in the order of the scores; `tasks` is keyed by task hash.
+    `cells`: the dialogues with their scores, in the order of the scores. `tasks`: the tasks whose reference is shown,
+    by hash. `pictures`: the pictures of answers; None if pages show no pictures.
     """
     view, total = board_view(board), board.tasks * row.trials
     here = entry_folder(row.bundle)

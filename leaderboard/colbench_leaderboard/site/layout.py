@@ -15,7 +15,7 @@ from colbench_leaderboard.site import slugs, text
 
 PACKAGE = "colbench_leaderboard.site"
 OWN = "'self' file:"
-"""The sources of the site's own files; `file:` is for pages that are opened from a folder."""
+"""The site's own files in the content security policy; `file:` allows them in pages that are opened from a folder."""
 POLICY = content_security_policy(img_src=OWN, style_src=OWN, script_src=OWN)
 FILTERS = (
     slugs.archive_name,

@@ -73,7 +73,8 @@ def audit(
     """Check that everything in a store is consistent with its log, and return the deviations.
 
     `head`: a head saved earlier, which the log must still contain. `signers`: an allowed-signers file whose keys are
-    trusted instead of those that the store names; the store must then be signed. `seen` is called with a stage, the
+    trusted instead of those that the store names; the store must then be signed. `verifier` verifies the bundle of each
+    current entry again; without it, each summary is only compared with its scores. `seen` is called with a stage, the
     number of finished entries and the total. Raises DataError if the log itself is inconsistent.
     """
     log = read_log(store, head)
@@ -138,7 +139,10 @@ def _recompute(store: Path, record: Record, verifier: Verifier | None) -> None:
 
 
 def _check_summary(store: Path, record: Record) -> None:
-    """Raise DataError unless the scores give the stored summary, apart from `undisclosed`, which scores do not hold."""
+    """Raise DataError unless the stored summary follows from the stored scores.
+
+    The field `undisclosed` is not checked, because it cannot be computed from the scores.
+    """
     receipt = read_receipt(store, record)
     summary, scores = read_summary(store, record, receipt), read_scores(store, record, receipt)
     recomputed = summarize(

@@ -94,8 +94,9 @@ def push(branch: Branch, to: str) -> None:
 
 
 def new_entries(repository: Path, base: str, head: str = "HEAD") -> list[str]:
-    """Return the digests of the entries that commit `head` adds to its common ancestor with commit `base`.
+    """Return the digests of the entries that a branch adds.
 
+    These are the entries in commit `head`, but not in the common ancestor of the commits `head` and `base`.
     Raises Refused with one of the rules `change.…` if `head` does anything other than add bundles made of plain files,
     UserError if `base` or `head` is not a commit.
     """

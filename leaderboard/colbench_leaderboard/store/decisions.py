@@ -59,7 +59,10 @@ def accept(
 
 
 def refuse(store: Path, verified: Path, reason: str) -> Record:
-    """Record that a bundle is not accepted, and why; only the files of its verification are kept."""
+    """Record that a bundle is not accepted, and why; keep only the files of its verification.
+
+    `verified`: the folder with these files.
+    """
     require_reason(reason, "--refuse")
     receipt = _receipt(verified)
     with writing(store) as log:
@@ -84,7 +87,11 @@ def remove(store: Path, bundle: str, reason: str, *, delete: bool = False) -> Re
 
 
 def rescore(store: Path, bundle: str, verified: Path, reason: str) -> Record | None:
-    """Record new scores of an entry after a change of the rules; if the receipt is unchanged, only return None."""
+    """Record the new scores of an entry after a change of the rules.
+
+    `verified`: the folder with the entry's new receipt. If the receipt is unchanged, nothing is recorded, and None is
+    returned. Raises UserError if the new rules refuse the bundle.
+    """
     require_reason(reason)
     with writing(store) as log:
         require_latest(log.log, bundle, "rescored")
@@ -184,7 +191,7 @@ def _require_own_name(store: Path, log: Log, bundle: Bundle, receipt: Receipt) -
         if theirs.track == about.track and look_alike(theirs.name, about.name):
             raise UserError(
                 f"the name '{shown(about.name)}' looks like '{shown(theirs.name)}', entry {other[:12]} of the same "
-                "board, and readers must be able to tell them apart: submit it under another "
+                "board, and readers must be able to tell them apart: submit the bundle under another "
                 "name, or `remove` the other entry"
             )
 

@@ -40,7 +40,7 @@ def read_receipt(store: Path, record: Record) -> Receipt:
     receipt = parse(read_named(path, record.receipt), Receipt, path)
     if receipt.bundle != record.bundle:
         raise DataError(
-            f"{path}: belongs to bundle {receipt.bundle}, but the entry to {record.bundle}"
+            f"{path}: belongs to bundle {receipt.bundle}, but is stored with bundle {record.bundle}"
         )
     return receipt
 

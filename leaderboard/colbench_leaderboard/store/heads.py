@@ -94,7 +94,7 @@ def read_heads(store: Path) -> list[Head]:
         name = FILE.fullmatch(path.name)
         if name is None:
             raise DataError(
-                f"{path}: not a signed head of the log, whose name is a record number, such as 12.txt; move it away"
+                f"{path}: not a signed head (the name of a signed head is a record number, as in 12.txt); move it away"
             )
         head = read_head(path)
         if head.records != int(name[1]):

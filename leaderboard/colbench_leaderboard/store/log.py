@@ -33,7 +33,7 @@ AFTER: dict[str, tuple[Decision, ...]] = {
     "rescored": ("rescored", "removed", "kept"),
     "kept": ("rescored", "removed", "kept"),
 }
-"""Decisions that may follow a bundle's last decision; "" stands for no decision yet."""
+"""The decisions that may follow each decision about a bundle; the key "" is for a bundle without a decision."""
 
 
 class Log(Struct, frozen=True, kw_only=True):
@@ -120,24 +120,34 @@ def _check(record: Record, number: int, head: str, before: dict[str, Record]) ->
     decided = last.decision if last else ""
     require(
         record.decision in AFTER[decided],
-        f"{record.decision} cannot come after {decided or 'nothing'} for bundle {record.bundle}",
+        f"the decision `{record.decision}` cannot {f'follow `{decided}`' if decided else 'be the first'} for bundle "
+        f"{record.bundle}",
     )
     require(
         record.decision != "kept" or (last and record.receipt == last.receipt),
-        "`receipt` of kept must be the current receipt",
+        "`receipt` must be the current receipt if the decision is `kept`",
     )
     removed = record.decision == "removed"
-    require(removed != bool(record.receipt), "`receipt` is required, except for removed")
+    require(
+        removed != bool(record.receipt),
+        "`receipt` is required, but must be empty if the decision is `removed`",
+    )
     require(
         (record.decision != "accepted") == bool(record.reason.strip()),
-        "`reason` is required, except for accepted",
+        "`reason` is required, but must be empty if the decision is `accepted`",
     )
-    require(removed or not record.deleted, "`deleted` is allowed only for removed")
+    require(
+        removed or not record.deleted,
+        "`deleted` is allowed only if the decision is `removed`",
+    )
     require(
         record.decision == "accepted" or not (record.reference_line or record.reruns),
-        "`reference_line` and `reruns` are allowed only for accepted",
+        "`reference_line` and `reruns` are allowed only if the decision is `accepted`",
     )
-    require(not (record.reference_line and record.reruns), "`reference_line` or `reruns`, not both")
+    require(
+        not (record.reference_line and record.reruns),
+        "`reference_line` and `reruns` cannot both be set",
+    )
     require(
         not record.reruns
         or (record.reruns in before and before[record.reruns].decision in STANDING),

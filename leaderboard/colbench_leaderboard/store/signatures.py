@@ -70,7 +70,7 @@ def check_signatures(store: Path, log: Log, keepers: Keepers | None) -> Signatur
     faults = [*_faults_of_heads(store, log, heads, keepers, names)]
     signed = heads[-1].records if heads and not faults else 0
     if signed < len(log.records):
-        faults.append(f"unsigned from record {signed + 1}; {_how(store)}")
+        faults.append(f"the log is unsigned from record {signed + 1} on; {_how(store)}")
     faults += _faults_of_receipts(store, log, keepers)
     return Signatures(records=signed, keepers=tuple(dict.fromkeys(names)), faults=tuple(faults))
 

@@ -60,7 +60,8 @@ def disclosure(
 ) -> Disclosure:
     """Count the hidden facts that an answer uses although the human never revealed them.
 
-    `rates` are measured on the receiver's tasks. `keyless` is False if the human may state facts in its own words.
+    `success`: True if the answer is right; None if this is unknown. `rates`: the probabilities of guessing facts,
+    measured on the receiver's tasks. `keyless`: False if the human may state facts in its own words.
     """
     answered = [turn for turn in rollout.turns if turn.human]
     replies = [heard(task, turn.human or "") for turn in answered]

@@ -107,7 +107,10 @@ class Evidence:
             )
 
     def most_improbable(self, shown: Shown) -> Excess | None:
-        """Return the result with the lowest p-value of all groups; None without groups."""
+        """Return the result of the group with the lowest p-value; None without groups.
+
+        `shown` returns the count of a group that is tested.
+        """
         groups = len(self._groups)
         found = (_excess(group, each, shown(each), groups) for group, each in self._in_order())
         return min(found, key=lambda excess: excess.p, default=None)
@@ -130,7 +133,7 @@ class Evidence:
         if p < ALPHA:
             findings.add(
                 "audit.undisclosed-mean",
-                f"answers use {100 * mean:.1f} points more of the hidden facts before they are revealed than guessing "
+                f"before hidden facts are revealed, answers use {100 * mean:.1f} points more of them than guessing "
                 f"explains, on average over {len(self._excess):,} tasks (p < {ALPHA:g})",
             )
 

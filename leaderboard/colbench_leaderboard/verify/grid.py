@@ -72,7 +72,8 @@ class Grid:
         """Add a finding for each planned task and trial that was not seen."""
         for task, trial in self.missing():
             findings.add(
-                "grid.missing-cell", f"{task.id}, trial {trial}: is not there and counts 0"
+                "grid.missing-cell",
+                f"{task.id}, trial {trial}: the dialogue is missing and counts 0",
             )
 
 
@@ -80,5 +81,8 @@ def report_failure(cell: Cell, findings: Findings) -> None:
     """Add a finding if a dialogue has no answer and, according to the bundle, failed outside the agent."""
     failure = cell.rollout.failure
     if cell.rollout.answer is None and failure and failure.boundary != "agent":
-        message = f"{cell.rollout.task_id}: failed at the {failure.boundary}, it says; counts 0 all the same"
+        message = (
+            f"{cell.rollout.task_id}: according to the bundle, the dialogue failed at the {failure.boundary}; "
+            "it counts 0 nevertheless"
+        )
         findings.add("grid.failed-cell", message, cell.file, cell.line)

@@ -70,7 +70,11 @@ def check(
     track: Track,
     packages: Sequence[str],
 ) -> None:
-    """Add a finding for each rule that the lock breaks; `packages`: those that answers may import on this machine."""
+    """Add a finding for each rule that the lock breaks.
+
+    `config`: the configuration in the lock. `tasks`: the receiver's own tasks that the run selects. `packages`: the
+    packages that answers may import on this machine.
+    """
     flaws = (
         *_texts(lock),
         *_itself(lock, config),

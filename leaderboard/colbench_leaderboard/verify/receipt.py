@@ -71,7 +71,7 @@ class CellScore(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False)
     by_turn: tuple[float, ...] = ()
     """For each turn, the value that the dialogue would have if it had ended there.
 
-    The field is empty without an answer, and if the scorer does not judge turns.
+    The field is empty if the dialogue has no answer, or if the scorer does not judge turns.
     """
 
 

@@ -48,7 +48,8 @@ def absent_cell(task: Task, trial: int) -> CellScore:
 def scored_cell(rollout: Rollout, *, judges_turns: bool) -> CellScore | None:
     """Return the score of a judged cell; the value of a cell without an answer is 0.
 
-    Returns None if the receiver's own scorer cannot judge the task. `judges_turns`: True if the scorer judges turns.
+    Returns None if the receiver's own scorer cannot judge the task. `judges_turns`: True if the scorer also scores
+    each turn (`ProgressScorer`).
     """
     domain = get_domain(rollout.domain)
     score = rollout.scores.get("default")

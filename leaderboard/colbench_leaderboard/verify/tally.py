@@ -77,7 +77,7 @@ class Tally:
         """Leave out all cells of a task that the scorer cannot judge, including missing cells."""
         if task_id not in self._void:
             self._void.add(task_id)
-            message = f"{task_id}: the receiver's scorer cannot judge it; its cells are left out"
+            message = f"{task_id}: the receiver's scorer cannot judge this task; its dialogues are left out"
             self._findings.add("score.void", message)
 
     def _compare(self, judged: Judged, told: Disclosure) -> None:
@@ -89,7 +89,7 @@ class Tally:
             rule = "audit.copied-untold" if told.copied else "audit.solved-untold"
             does = "is the reference, or nearly" if told.copied else "is right"
             untold = f"{told.untold} of {told.hidden} hidden facts were not revealed"
-            chance = f"a guess has them with a chance of {percent(told.chance)} at most"
+            chance = f"guessing succeeds with a probability of at most {percent(told.chance)}"
             message = f"{task_id}: {untold}, and yet the answer {does}; {chance}"
             self._findings.add(rule, message, judged.cell.file, judged.cell.line)
 

@@ -149,7 +149,7 @@ class Transcripts:
             rule = DUPLICATES if shared.alike >= MOSTLY * self.count else ALIKE
             findings.add(
                 rule,
-                f"{shared.alike:,} of {self.count:,} dialogues with {LEAST_WORDS} words or more of the agent are like "
+                f"{shared.alike:,} of {self.count:,} dialogues with {LEAST_WORDS} words or more of the agent resemble "
                 f"those of {name}, {shared.exact:,} of them word for word: bundle {other}",
             )
 

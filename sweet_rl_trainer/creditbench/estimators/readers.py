@@ -108,12 +108,15 @@ class Reader:
         )
 
     def sums(self, groups: Sequence[Sequence[Example]]) -> list[list[float]]:
-        """Return, by group, each example's weighted sum of log-probabilities or values; a group may share a prefix."""
+        """Return each example's weighted sum of log-probabilities or values, by group.
+
+        The examples of a group may share a prefix.
+        """
         return group_values([[[each] for each in group] for group in groups], self.scorer, BUDGET)
 
 
 Examples = list[list[Example]]
-"""The candidates of each state."""
+"""For each state, its candidates as examples."""
 
 
 def replies(bench: Bench, reader: Reader, *, told: bool) -> Examples:

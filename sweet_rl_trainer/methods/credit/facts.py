@@ -39,14 +39,14 @@ Facts = frozenset[str]
 
 
 class FactsPotential:
-    """A function that returns the potential Φ by the facts revealed so far, or None if the decisions are not known."""
+    """A function that computes the potential Φ of states from the facts that the human has revealed."""
 
     def __init__(self, *, told_later: float) -> None:
-        """Create the potential. `told_later` is p, the probability that an unrevealed fact is revealed later."""
+        """Create the function. `told_later` is p, the probability that an unrevealed fact is revealed later."""
         self._told_later = told_later
 
     def __call__(self, states: Sequence[State]) -> list[float | None]:
-        """Return the expected share of tests passed, 0 to 1, by state; None for a state with unknown decisions."""
+        """Return the expected share of tests passed, 0 to 1, for each state; None if its task has no `guess_table`."""
         return [self._of(state) for state in states]
 
     def _of(self, state: State) -> float | None:

@@ -29,10 +29,13 @@ MARKER = f"{ANSWER_MARKER}\n"
 
 
 class GainPotential:
-    """The potential Φ from a reference model; None if a state plus the reference c exceeds `max_length` tokens."""
+    """A function that computes the potential Φ of states with a reference model.
+
+    Φ is None for a state that has more than `max_length` tokens together with the task's reference c.
+    """
 
     def __init__(self, reference: Scorer, chat: Chat, *, budget: int, max_length: int) -> None:
-        """Create the function that computes the potential Φ.
+        """Create the function.
 
         Args:
             reference: Scorer for π_ref; its cache finds values by the content of the input.
@@ -82,7 +85,10 @@ def rows(examples: Sequence[Example], budget: int) -> Iterator[list[list[Example
 
 
 def told_example(state: State, chat: Chat) -> Example:
-    """Return the tokens of a state and of the reference as its answer, with weights for a mean over the reference."""
+    """Return the tokens of a state, then of the task's reference as the agent's answer.
+
+    The token weights give a mean over the tokens of the reference.
+    """
     where = f"{state.task.id}, turn {len(state.said) + 1}"
     before = [*chat.prompt(state.messages, where=where), *chat.encode(MARKER)]
     reference = chat.encode(state.task.hidden.reference.strip("\n"))

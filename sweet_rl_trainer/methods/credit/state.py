@@ -17,7 +17,7 @@ class State(Struct, frozen=True, kw_only=True):
     task: Task
     """Only potentials read the hidden part of the task; the agent sees only the messages."""
     messages: tuple[Message, ...]
-    """The system message, if any, then the human's and the agent's messages in turn, ending with the human's."""
+    """The system message, if any, then messages of the human and the agent alternately; the last is the human's."""
 
     def after(self, said: str, heard: str) -> State:
         """Return the state after a turn: the agent's reply, as later prompts show it, and then the human's answer."""

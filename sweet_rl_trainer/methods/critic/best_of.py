@@ -16,7 +16,7 @@ from sweet_rl_trainer.data.trajectories import Trajectory
 
 
 class BestOf(Struct, frozen=True, kw_only=True):
-    """The mean reward, over groups, of the best-scored of n candidates, with an interval."""
+    """The reward of the best-scored of n candidates: the mean over groups of candidates, with an interval."""
 
     count: int
     """Number n of candidates."""
@@ -28,10 +28,11 @@ def best_of_n(
     counts: Sequence[int],
     bounds: tuple[float, float] | None = (0.0, 1.0),
 ) -> list[BestOf]:
-    """Return the best-of-N curve at `counts`; a group has rewards and scores of candidates, such as a task's answers.
+    """Return the best-of-N curve at the numbers N in `counts`.
 
-    The estimate is unbiased (`expected_best`). `bounds` are the bounds of the rewards; None if the rewards are
-    unbounded. Raises UserError if a count is below 1 or above the number of candidates of a group.
+    A group consists of the rewards and the scores of candidates, such as a task's answers. The estimate is unbiased
+    (`expected_best`). `bounds` are the bounds of the rewards; None if the rewards are unbounded. Raises UserError if a
+    count is below 1 or above the number of candidates of a group.
     """
     fewest = min((len(rewards) for rewards, _ in groups), default=0)
     for count in counts:

@@ -1,4 +1,4 @@
-"""A constant offset for the scores of answers, which makes them comparable with those of other replies at the turn.
+"""A constant offset that makes the scores of answers comparable with the scores of other replies at the same turn.
 
 Preferences between dialogues show which questions are better, and which answers. They hardly show how an answer
 compares with a question: every dialogue has one answer, and the better of two often has more questions, so a critic may

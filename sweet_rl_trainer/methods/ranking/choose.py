@@ -115,8 +115,9 @@ def turn_examples(
     """Return a turn's pairs for training the actor; the `reward` of a side is its reply's score.
 
     The actor does not see c, the hidden information. With the loss "nll", return only the chosen replies, each once,
-    with token weights that sum to 1. Pairs with a side longer than `max_length` tokens are left out. `dropped` counts
-    the pairs left out, and turns without a pair. See also `choose`.
+    with token weights that sum to 1. Pairs with a side longer than `max_length` tokens are left out. `imitate` sets
+    `PairExample.imitated`. `dropped` counts the pairs left out, and turns without a pair. For `rule`, `pairs_per_turn`,
+    `margin` and `seed`, see `choose`.
     """
     choices = choose(scored, rule, pairs_per_turn=pairs_per_turn, margin=margin, seed=seed)
     if not choices:

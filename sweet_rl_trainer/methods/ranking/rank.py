@@ -64,7 +64,7 @@ class RankSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     scores: Preset = "critic"
     continuations: Count = 8
-    """Number of dialogues that the first run's agent continues after each candidate, for the scores `returns`."""
+    """Number of continuations after each candidate, by the agent of the first run, for the scores `returns`."""
     cost: NotNegative = 0.01
     """κ, the cost of a question in units of the reward, for the scores `facts` and `gain`. Ours."""
     told_later: Share = 0.5
@@ -149,7 +149,7 @@ def rank(job: Job, recipe: Recipe) -> dict[str, Any]:
 
 
 class _Pairing:
-    """A writer that writes and counts the pairs of one turn after another."""
+    """A writer that takes one turn after another, writes the turn's pairs, and counts them."""
 
     def __init__(self, recipe: Recipe, chat: Chat, inside: Collection[str], turns: int) -> None:
         self._chat = chat

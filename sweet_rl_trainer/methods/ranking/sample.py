@@ -62,7 +62,7 @@ class SampleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def problems(settings: SampleSettings) -> Iterator[str]:
-    """Yield the errors of the settings."""
+    """Yield a message for each error in the settings."""
     if settings.server not in {IN_PROCESS, VLLM} and "@http" not in settings.server:
         yield f"sample.server {settings.server!r}: expected in-process, vllm or MODEL@URL"
 
@@ -128,9 +128,9 @@ def turns(data: Data, settings: SampleSettings) -> list[Turn]:
 def estimate(known: Known, recipe: Recipe) -> Amount:
     """Return the number of turns (`Stage.estimate`)."""
     if known.absent - {"model"}:
-        return Amount(note="once dialogues exist")
+        return Amount(note="known once dialogues exist")
     if known.waits:
-        return Amount(note="after the dialogues are collected")
+        return Amount(note="known after the dialogues are collected")
     settings = recipe.table(SampleSettings)
     try:
         data = load(recipe.data, known.inputs)

@@ -144,7 +144,7 @@ def score_turns(
     if not TERMS.get(preset):
         models_only = (name for name, terms in TERMS.items() if terms)
         raise UserError(
-            f"scores {preset!r}: no model computes these; expected one of {', '.join(models_only)}"
+            f"scores {preset!r}: no model computes these scores; expected one of {', '.join(models_only)}"
         )
     models = {"critic": critic, "reference": reference}
     values: list[list[list[float | None]]] = []

@@ -41,7 +41,7 @@ ATTENTION = "sdpa"
 class Scorers:
     """The scorer with the model `base` and the scorer with the critic trained from `base`, to be used inside `with`.
 
-    On exit, their memory is freed, including GPU memory, which vLLM and training need in separate processes.
+    On exit, the memory of the models is freed, including GPU memory, because other processes (vLLM, training) need it.
     """
 
     def __init__(

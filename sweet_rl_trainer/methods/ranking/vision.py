@@ -59,7 +59,7 @@ def unseen_chat(settings: VisionSettings, base: Path) -> VisionChat:
 
 
 def problems(settings: VisionSettings, domain: str) -> Iterator[str]:
-    """Yield the problems of the settings in a domain."""
+    """Yield a message for each setting that is wrong or does not fit the domain."""
     if not get_domain(domain).pictured:
         yield f"critic.vision: the human sees no pictures in the domain {domain}; remove critic.vision"
     if settings.max_pixels < 4 * 28 * 28:

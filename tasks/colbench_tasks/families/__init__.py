@@ -63,9 +63,9 @@ class Families(Mapping[str, Family]):
 
 
 def _load(points: list[EntryPoint]) -> Family:
-    """Load a family and its example questions from the entry point with its name.
+    """Load a family and its example questions; `points` are the entry points with the family's name.
 
-    Raises UserError if several entry points have this name, or if the family cannot be loaded.
+    Raises UserError if there are several entry points, or if the family cannot be loaded.
     """
     point = points[0]
     where = f"family {point.name} ({point.value} of {_package(point)})"

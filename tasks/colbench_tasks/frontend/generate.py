@@ -1,7 +1,7 @@
 """Generation of frontend tasks of a kind from a seed, so that no two pages are near-duplicates.
 
-Two pages of a kind never agree in all of main color, background, bar, navigation, opening and sections. A page is
-skipped if it does not show its main color, or shares too many lines with a page of the same trade. Designs and requests
+Any two pages of a kind differ in main color, background, bar, navigation, opening or sections. A page is skipped if it
+does not show its main color, or if it shares too many lines with a page of the same trade. Designs and requests
 belong to the split of the seed, training or test (`colbench_tasks.splits`).
 """
 
@@ -146,7 +146,7 @@ def stream(kind: Kind, number: int, seed: str) -> Iterator[Task]:
         made, last = made + 1, attempt
         if made == number:
             return
-    raise too_few(kind.name, made, "others are too much alike")
+    raise too_few(kind.name, made, "the others are too similar to these")
 
 
 def alike(one: frozenset[str], other: frozenset[str]) -> float:

@@ -65,9 +65,11 @@ class NearDuplicates:
         """Describe how similar a task is to the indexed task that it nearly duplicates; "" if it duplicates none."""
         found = self._requests.nearest(request_shingles(task.request))
         if found:
-            return f"the request is {found[1]:.0%} the same as {found[0]}"
+            return f"the request has a similarity of {found[1]:.0%} to that of {found[0]}"
         found = self._codes.nearest(code_shingles(task.hidden.reference))
-        return f"the reference is {found[1]:.0%} the same as {found[0]}" if found else ""
+        if found:
+            return f"the reference has a similarity of {found[1]:.0%} to that of {found[0]}"
+        return ""
 
 
 class _Index:
@@ -88,7 +90,10 @@ class _Index:
         self._sets.append((name, shingles))
 
     def nearest(self, shingles: frozenset[Shingle]) -> tuple[str, float] | None:
-        """Return the name and similarity of the most similar set, the first in a tie; None below the threshold."""
+        """Return the name and similarity of the most similar set; None if no set reaches the threshold.
+
+        If several sets are equally similar, the first one is returned.
+        """
         candidates = {n for band in self._bands(shingles) for n in self._holders.get(band, ())}
         best, likeness = "", 0.0
         for name, other in (self._sets[n] for n in sorted(candidates)):

@@ -81,7 +81,7 @@ def test_packing_again_changes_nothing_and_nothing_else_is_written_over(
 def test_dialogues_beside_the_runs_grid_are_not_sent(run, meta, copied, tmp_path, capsys):
     fewer = copied(run, lambda record: record["config"].update(trials=1))
     assert pack(fewer, meta, "--out", str(tmp_path / "bundle")) == 0
-    assert "3 dialogues that are no longer in the grid of the run" in capsys.readouterr().out
+    assert "3 dialogues outside the tasks and trials of the run" in capsys.readouterr().out
     with read_bundle(tmp_path / "bundle") as bundle:
         assert [cell.rollout.trial for cell in bundle.cells()] == [0, 0, 0]
         assert bundle.lock.tasks.trials == 1

@@ -129,23 +129,26 @@ def test_a_log_whose_lines_were_touched_is_refused(store, log, attack, line):
 
 FORGED = [
     ({"number": 7}, "`number` is 7"),
-    ({"decision": "rescored"}, "rescored cannot come after nothing"),
-    ({"decision": "removed", "receipt": None}, "removed cannot come after nothing"),
+    ({"decision": "rescored"}, "`rescored` cannot be the first"),
+    ({"decision": "removed", "receipt": None}, "`removed` cannot be the first"),
     ({"receipt": None}, "`receipt` is required"),
     ({"receipt": "0123"}, "receipt"),
     ({"reason": None}, "`reason` is required"),
     ({"reason": " "}, "`reason` is required"),
     ({"reason": "x" * 3000}, "reason"),
-    ({"decision": "accepted"}, "`reason` is required, except for accepted"),
+    ({"decision": "accepted"}, "`reason` .* must be empty if the decision is `accepted`"),
     ({"bundle": "../../etc"}, "bundle"),
     ({"time": "yesterday"}, "time"),
     ({"time": "2026-02-30T12:00:00Z"}, "`time` is .*which is not a time"),
-    ({"deleted": True}, "`deleted` is allowed only for removed"),
-    ({"reference_line": True}, "are allowed only for accepted"),
-    ({"reruns": A}, "are allowed only for accepted"),
+    ({"deleted": True}, "`deleted` is allowed only if the decision is `removed`"),
+    ({"reference_line": True}, "are allowed only if the decision is `accepted`"),
+    ({"reruns": A}, "are allowed only if the decision is `accepted`"),
     ({"decision": "accepted", "reason": None, "reruns": C}, f"{C} is not a current entry"),
-    ({"decision": "accepted", "reason": None, "reruns": A, "reference_line": True}, "not both"),
-    ({"decision": "kept"}, "kept cannot come after nothing"),
+    (
+        {"decision": "accepted", "reason": None, "reruns": A, "reference_line": True},
+        "cannot both be set",
+    ),
+    ({"decision": "kept"}, "`kept` cannot be the first"),
     ({"decision": "kept", "bundle": A, "receipt": "e" * 64}, "must be the current receipt"),
     ({"score": 1.0}, "score"),
 ]
@@ -231,7 +234,7 @@ def test_a_record_for_which_the_disk_has_no_room_is_not_written_in_part(store, l
 
 def test_what_may_not_come_next_is_not_written(store, log):
     before = log.read_bytes()
-    with writing(store) as writer, pytest.raises(UserError, match="cannot come after"):
+    with writing(store) as writer, pytest.raises(UserError, match="cannot be the first"):
         writer.append("removed", C, reason="x")
     assert log.read_bytes() == before
 

@@ -95,7 +95,7 @@ def without_a_head(store, keys):
 
 def without_the_last_head(store, keys):
     (store / HEADS / "3.txt").unlink()
-    return "unsigned from record 2; sign with `colbench leaderboard sign"
+    return "unsigned from record 2 on; sign with `colbench leaderboard sign"
 
 
 def appended(store, keys):

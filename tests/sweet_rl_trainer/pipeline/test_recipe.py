@@ -99,7 +99,7 @@ def test_the_papers_critic_of_pages_is_a_regression_head_on_a_model_that_sees():
     [
         (["domain=backend"], "critic.vision: the human sees no pictures in the domain backend"),
         (["critic.train.score=log-ratio"], "critic.vision: a critic that sees pages needs a regr"),
-        (["critic.privileged=none"], "critic.vision: c is the picture of the hidden page"),
+        (["critic.privileged=none"], "critic.vision: this critic always sees a picture of the"),
         (
             ["critic.train.share_beginnings=true"],
             "critic.train.share_beginnings: not supported for dialogues with pictures;",
@@ -276,11 +276,11 @@ def test_changes_are_toml_values_or_else_plain_text():
         ("iterations=0", r"iterations: expected a whole number >= 1, got 0$"),
         (
             "critic.privileged=none",
-            r"rank\.scores 'critic' is incompatible with a critic that does not see c",
+            r"rank\.scores 'critic' is incompatible with a critic that does not see the privileged",
         ),
         (
             "rank.scores=critic-unprivileged",
-            r"is incompatible with a critic that sees c \(critic\.priv",
+            r"is incompatible with a critic that sees the privileged information \(critic\.priv",
         ),
         (
             "critic.token_weights=sum",

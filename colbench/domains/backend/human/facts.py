@@ -73,7 +73,8 @@ def _parse(source: str) -> ast.Module:
 class _Reader:
     """A reader that yields a fact for each decision in a reference program's statements.
 
-    The `speaker`, which knows the loop variables in scope, puts the facts into words.
+    The `speaker`, which knows the loop variables in scope, puts the facts into words. `returns`: the words that
+    introduce a returned value. `grown`: the variables that the function changes with augmented assignment.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class _Reader:
         self._grown = grown
 
     def read(self, body: Sequence[ast.stmt], context: tuple[Context, ...]) -> Iterator[CodeFact]:
-        """Yield the facts of a block."""
+        """Yield the facts of a block of statements; `context`: the conditions and loops around the block."""
         together: list[ast.stmt] = []
         body = _summed(body)
         for before, node in zip([None, *body], body, strict=False):

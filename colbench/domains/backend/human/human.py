@@ -30,7 +30,7 @@ GOOD_ENOUGH = 0.4
 """Minimum share of a question that a fact must match to answer it."""
 FOREIGN = 0.8
 IN_REQUEST = 0.25
-"""Weights of a word of a question that no fact contains: `IN_REQUEST` if the request has the word, else `FOREIGN`."""
+"""Weights of a question's words that occur in no fact: `IN_REQUEST` for words in the request, `FOREIGN` for others."""
 BY_SYNONYM = 0.6
 BY_CONCEPT = 0.7
 AGREEMENT = 0.05
@@ -65,7 +65,7 @@ class CodeHuman:
         """
         said = next((m.content for m in reversed(dialogue) if m.role == "assistant"), None)
         if said is None:
-            raise SimulatorError("there is no message of the agent to answer")
+            raise SimulatorError("there is no message from the agent to answer")
         return Message(role="user", content=answer(task, said))
 
 

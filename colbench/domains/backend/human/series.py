@@ -16,7 +16,7 @@ SHORT_NAME = 2
 
 
 def called(func: ast.expr) -> str:
-    """Return the dotted name of a call; calls on an unnamed value begin with a dot."""
+    """Return the dotted name of a called function; a method of an unnamed value has a name that begins with a dot."""
     if isinstance(func, ast.Attribute):
         owner = func.value.id + "." if isinstance(func.value, ast.Name) else "."
         return owner + func.attr

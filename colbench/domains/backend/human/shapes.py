@@ -21,7 +21,7 @@ MOST = 8
 
 
 def defaults(function: Function) -> Iterator[Shape]:
-    """Yield the default values of parameters."""
+    """Yield a clause on the default value of each parameter that has one."""
     parameters = function.args.args
     given = function.args.defaults
     for parameter, value in zip(parameters[len(parameters) - len(given) :], given, strict=True):
@@ -48,7 +48,7 @@ def inputs(function: Function) -> Iterator[Shape]:
 
 
 def outputs(function: Function) -> Iterator[Shape]:
-    """Yield the kinds of values that the function returns."""
+    """Yield a clause on the texts or kinds of values that the function returns, if the code shows them."""
     values = [value for value in _returned(function) if value is not None]
     kinds = list(dict.fromkeys(_kind(value, function) for value in values))
     labels = list(dict.fromkeys(_labels(values)))

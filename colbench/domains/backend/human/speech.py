@@ -1,4 +1,4 @@
-"""The interface of the speaker who joins the parts of a paraphrase."""
+"""The interface of a speaker, who describes Python expressions in words."""
 
 from __future__ import annotations
 

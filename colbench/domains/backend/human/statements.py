@@ -33,7 +33,10 @@ CHANGES: dict[type[ast.operator], str] = {
 
 
 def statement(node: ast.stmt, speaker: Speaker, returns: str = "it returns") -> str:
-    """Phrase a simple statement as a clause; "" for a statement that a person would not mention."""
+    """Phrase a simple statement as a clause; "" for a statement that a person would not mention.
+
+    `returns`: the words that introduce a returned value.
+    """
     match node:
         case ast.Return(value=value):
             return f"{returns} {speaker.say(value or ast.Constant(None))}"

@@ -129,7 +129,7 @@ class Gallery(Mapping[str, str]):
         )
 
     def address(self, place: int) -> str:
-        """Return the relative URL of the task at an index that counts from 0."""
+        """Return the relative URL of the task with the index `place`, counted from 0."""
         return f"{page_name(place // self._size + 1)}#task-{place + 1}"
 
     def _entry(self, place: int, task: Task, row: Sequence[Rollout | None]) -> Entry:

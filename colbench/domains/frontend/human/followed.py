@@ -1,4 +1,4 @@
-"""Outcomes, on the agent's next page, of the differences that the human pointed out."""
+"""Outcomes of the differences that the human pointed out: fixed, kept or worse on the agent's next page."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def _followed(
 def _outcome(one: Difference, left: Sequence[Difference]) -> Outcome:
     """Return the outcome of a difference, given the differences `left` on the next page.
 
-    The outcome is `worse` if the severity grew by at least the factor `WORSE`, or if the block, which this page has, is
-    missing on the next page.
+    The outcome is `worse` if the severity grew by at least the factor `WORSE`, or if a block that differs on this page
+    is missing on the next page.
     """
     alike = [other for other in left if other.subjects & one.subjects]
     same = [other.severity for other in alike if other.aspect == one.aspect]

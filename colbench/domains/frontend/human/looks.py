@@ -24,7 +24,7 @@ _BEFORE = 2
 
 
 def look_differences(scene: Scene) -> Iterator[Difference]:
-    """Yield the differences in looks between each block of the target and its match, in the target's order."""
+    """Yield the differences in looks between matching blocks: in bands, then moved blocks, then backdrops."""
     matching = scene.matching
     for at, band in enumerate((*matching.bands, matching.moved, matching.backdrops)):
         for pair in band:

@@ -64,7 +64,11 @@ class Matching(Struct, frozen=True, kw_only=True):
 
 
 def match(target: Page, made: Page) -> Matching:
-    """Match bands from top to bottom, then blocks within matched bands, then the remaining blocks by their text."""
+    """Return the matching of two pages.
+
+    Bands are aligned in order, from top to bottom. Then the blocks of aligned bands are paired, and last the remaining
+    blocks: texts by similar words, pictures by size and position.
+    """
     partner = dict(_align(target, made))
     bands: list[tuple[Pair, ...]] = []
     for at, band in enumerate(target.bands):

@@ -48,12 +48,12 @@ class Page(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def last(self) -> Block | None:
-        """The text, such as a footer, that is the last band's only block; otherwise None."""
+        """The text, such as a footer, that is the only block of the last band; None for any other last band."""
         end = self.bands[-1] if self.bands else ()
         return end[0] if len(end) == 1 and end[0].kind == "text" else None
 
     def behind(self, block: Block) -> Block | None:
-        """Return the smallest area that contains a block; None if there is no such area."""
+        """Return the smallest area that contains a block; None if no area contains it."""
         return min((area for area in self.areas if holds(area, block)), key=area_of, default=None)
 
 

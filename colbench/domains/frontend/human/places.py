@@ -73,7 +73,7 @@ def _beside(block: Block, other: Block) -> float | None:
 
 
 def _below(block: Block, other: Block) -> float | None:
-    """Return the gap from `other` to `block` plus 5% of the horizontal offset; None unless `other` is right above."""
+    """Return the gap from `other` to the block below it, plus 5% of the horizontal offset; None for other positions."""
     shared = min(block.x + block.width, other.x + other.width) - max(block.x, other.x)
     gap = block.y - other.y - other.height
     if shared <= 0 or not -8 <= gap <= _NEAR_BELOW:

@@ -19,7 +19,11 @@ Answer = Callable[[Page], Iterator[str]]
 
 
 def answer(said: str, target: Render, heard: Sequence[str]) -> str:
-    """Return brief answers to a message's questions or, if there are none, the most noticeable parts not yet named."""
+    """Return brief answers to a message's questions.
+
+    If the message asks nothing that the human can answer, return sentences about the most noticeable parts of the
+    target, if possible those that the human's earlier replies (`heard`) did not name.
+    """
     page = take_in(target)
     asked = [tell for words, tell in _TOPICS if words.search(said)]
     sentences = list(dict.fromkeys(sentence for tell in asked for sentence in tell(page)))[:_MOST]

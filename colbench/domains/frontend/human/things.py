@@ -29,12 +29,12 @@ Where = Callable[[Block], str]
 
 
 def missing(scene: Scene) -> Iterator[Difference]:
-    """Yield the blocks on the target that the agent's page lacks."""
+    """Yield a difference for each block, or row of blocks, on the target that the agent's page lacks."""
     yield from wanted(scene.matching.missing, scene.theirs, scene.wanted_place)
 
 
 def surplus(scene: Scene) -> Iterator[Difference]:
-    """Yield the blocks on the agent's page that the target lacks."""
+    """Yield a difference for each block on the agent's page that the target lacks."""
     headings = [block for block in scene.matching.surplus if block.kind == "heading"]
     for block in scene.matching.surplus:
         heading = block if block.kind == "heading" else _heading_of(block, headings)
@@ -47,7 +47,10 @@ def surplus(scene: Scene) -> Iterator[Difference]:
 
 
 def wanted(blocks: Sequence[Block], page: Page, where: Where) -> Iterator[Difference]:
-    """Yield differences that ask the agent for these missing blocks; the blocks of a row share one difference."""
+    """Yield differences that ask the agent for these missing blocks; the blocks of a row share one difference.
+
+    `where` returns the description of a block's position.
+    """
     for group in _groups(blocks):
         together = sum(weight(block, page) for block in group)
         several = len(group) > 1 or group[0].kind == "heading"
@@ -61,7 +64,7 @@ def wanted(blocks: Sequence[Block], page: Page, where: Where) -> Iterator[Differ
 
 
 def _heading_of(block: Block, headings: Sequence[Block]) -> Block | None:
-    """Return the heading right above a paragraph and aligned with it; None if the paragraph has no such heading."""
+    """Return the heading directly above a paragraph and aligned with it; None if the paragraph has no such heading."""
     above = [
         heading
         for heading in headings
@@ -134,7 +137,7 @@ def _one(block: Block, page: Page, where: Where) -> str:
 
 
 def article(word: str) -> str:
-    """Return `a` or `an`."""
+    """Return the article of a word: `a` or `an`."""
     return "an" if word[0] in "aeiou" else "a"
 
 

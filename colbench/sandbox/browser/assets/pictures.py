@@ -105,7 +105,7 @@ def _capped(width: int, height: int) -> tuple[int, int]:
 
 
 def _colors(named: list[str], default: tuple[str, str]) -> tuple[str, str]:
-    """Return the background and text colors with the names in `named`, such as `fff` or `orange`, or else `default`."""
+    """Return the background and text colors, each from `named` (such as `fff` or `orange`) or else from `default`."""
     from PIL import ImageColor
 
     colors = list(default)

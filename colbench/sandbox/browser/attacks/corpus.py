@@ -59,7 +59,7 @@ class PageAttack(Struct, frozen=True, kw_only=True):
 
 @cache
 def page_attacks() -> tuple[PageAttack, ...]:
-    """Return every hostile page, by class."""
+    """Return all hostile pages, ordered by class."""
     return tuple(map(_attack, read_attacks(_SOURCES)))
 
 

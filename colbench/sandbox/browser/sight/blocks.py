@@ -217,7 +217,10 @@ def _runs(found: Iterable[Words]) -> Iterator[tuple[Item, list[Words]]]:
 
 
 def _owner(item: Item, container: Item, in_prose: bool) -> Item:
-    """Return the element that a text belongs to: its button, else heading, else link outside prose, else block."""
+    """Return the element that a text belongs to: its button, else its heading, else its link, else its block.
+
+    A link does not count if it is part of running text or is a tall block.
+    """
     if item.button or item.heading:
         return item.button or item.heading or container
     link = item.link

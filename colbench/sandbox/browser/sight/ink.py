@@ -45,7 +45,11 @@ class Ink:
         return self._image.size
 
     def has_text(self, rect: Rect, color: Color, behind: Color, on_picture: bool) -> bool:
-        """Return True if the area contains strokes of this color that stand out from their background."""
+        """Return True if the area contains strokes of this color that stand out from their background.
+
+        `behind` is the color of the background. If `on_picture` is True, the background is a picture, and a fixed
+        tolerance applies to the color of the strokes.
+        """
         crop = self._crop(rect)
         if crop is None or max(high - low for low, high in _extrema(crop)) < TEXT_CONTRAST:
             return False
@@ -53,7 +57,7 @@ class Ink:
         return _nearest(crop, color) <= near
 
     def varies(self, rect: Rect, behind: Color, least: float = AREA_CONTRAST) -> bool:
-        """Return True if the area contains anything other than the color behind it."""
+        """Return True if a pixel of the area differs from the color `behind` by at least `least` in one channel."""
         crop = self._crop(rect)
         if crop is None:
             return False
@@ -111,7 +115,10 @@ def _small(image: Image.Image) -> Image.Image:
 
 
 def _nearest(image: Image.Image, color: Color) -> float:
-    """Return the smallest difference of a pixel from a color, taken in the channel that differs most."""
+    """Return the smallest difference between a pixel and a color.
+
+    The difference of a pixel is its difference in the channel that differs most.
+    """
     from PIL import Image, ImageChops
 
     wanted = tuple(round(min(255.0, max(0.0, channel))) for channel in color.rgb)

@@ -89,7 +89,10 @@ def page_background(items: Iterable[Item]) -> tuple[Color, Item | None]:
 
 
 class Raster:
-    """A grid of cells over a page. Each cell contains the number of the topmost opaque area, or 0 without an area."""
+    """A grid of cells over a page.
+
+    Each cell contains the number of the topmost opaque area that covers the cell, or 0 if no opaque area covers it.
+    """
 
     def __init__(self, width: int, height: int) -> None:
         self._columns, self._lines = width // _CELL + 1, height // _CELL + 1
@@ -135,7 +138,7 @@ class Canvas:
                 self._top.paint(paint.rect, rank)
 
     def behind(self, x: float, y: float, key: Key) -> tuple[Color, bool]:
-        """Return the color of a point as painted before `key`, and True if a picture is visible there, else False.
+        """Return what is painted at a point before `key` in paint order: the color, and True if a picture is visible.
 
         Raises TooBigError after too many lookups in pages with very many layers.
         """
@@ -177,7 +180,10 @@ class Canvas:
 
 
 def _whole(item: Item) -> Item:
-    """Return the drawing or form field around an item, else the item. A drawing is thus never covered by its parts."""
+    """Return the drawing or form field that contains an item; for any other item, the item itself.
+
+    A drawing is therefore never covered by its own parts.
+    """
     while item.hidden and item.parent is not None:
         item = item.parent
     return item

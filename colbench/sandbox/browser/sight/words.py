@@ -22,7 +22,7 @@ _MOST_LINES = 5000
 
 
 class Words(Struct, frozen=True, kw_only=True):
-    """One line of one text, as far as the line is visible."""
+    """The visible part of one line of a text."""
 
     item: Item
     text: str

@@ -79,7 +79,7 @@ def bars(subject: Subject, design: Design) -> str:
 
 
 def element_bar(design: Design, number: int) -> str:
-    """Build a bar with a height in percent."""
+    """Build a bar of the bar chart; `number` is its height in percent."""
     return words("div", f"{design.accent} text-xs pt-1", str(number), style=f"height: {number}%")
 
 

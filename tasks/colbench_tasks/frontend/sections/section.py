@@ -42,7 +42,7 @@ def section(says: str, *uses: str, roomy: bool = True) -> Callable[[Build], Buil
 
 
 def titled(design: Design, title: str, *inside: str) -> str:
-    """Build a section, with or without a title, in the design's width and spacing."""
+    """Build a section in the design's width and spacing; if `title` is empty, the section has no title."""
     head = words("h2", design.title, title) if title else ""
     return element("section", design.space, div(design.inner, head, *inside))
 

@@ -284,7 +284,7 @@ def rows(script: str, queries: Sequence[str]) -> list[list[tuple[object, ...]]]:
 
 
 def _database(words: Words, random: Random) -> str:
-    """Draw a small random database. In many of them, some decisions do not change the results."""
+    """Draw a small random database. In many such databases, some decisions do not change the rows of the report."""
     statuses = STATUSES[: random.randint(1, len(STATUSES))]
     months = random.sample(MONTHS[random.choice((0, 12, 18)) :], 5)
     people = random.sample(NAMES, random.randint(3, len(NAMES)))

@@ -49,7 +49,7 @@ def test_steps_and_memory_of_the_papers_critic_are_planned_from_its_configuratio
 def test_before_there_are_dialogues_nothing_is_counted(qwen):
     known = Known(inputs={}, amounts={"collected0": Amount()}, said=None)
     found = estimate(known, read("paper-frontend-8b"), lambda *_: pytest.fail("nothing to count"))
-    assert found.note == "after the dialogues are collected"
+    assert found.note == "known after the dialogues are collected"
 
 
 @pytest.mark.parametrize("seen", [True, False])
