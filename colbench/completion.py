@@ -19,8 +19,6 @@ ACTIVE = "_ARGCOMPLETE"
 """Environment variable that the shell sets when it asks for completions."""
 LINE = "COMP_LINE"
 """Environment variable with the command line so far."""
-MORE = frozenset({"azure", "cmd", "file", "http", "https", "local", "openai", "vllm"})
-"""Types of agents and humans whose specs continue after a colon, such as `openai:MODEL`."""
 
 
 def requested_command() -> str:
@@ -70,7 +68,7 @@ def _humans() -> list[str]:
 
 
 def _specs(kind: Kind) -> list[str]:
-    from colbench.plugins import names
+    from colbench.plugins import MORE, names
 
     return [f"{name}:" if name in MORE else name for name in names(kind)]
 

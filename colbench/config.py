@@ -28,10 +28,7 @@ Price = tuple[Annotated[float, Meta(ge=0)], Annotated[float, Meta(ge=0)]]
 EXECUTION_ARGS = {
     "concurrency", "timeout", "retries", "port", "startup_timeout", "log", "api_key_env", "client",
 }  # fmt: skip
-"""Arguments of agents and humans that are not pinned (see `RunConfig.pins`).
-
-They cannot change the results of the built-in agents and humans.
-"""
+"""Arguments that are not pinned (`RunConfig.pins`), because they cannot change the results of built-in participants."""
 
 
 class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -305,12 +302,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = 0
     sandbox_tier: Annotated[
         str | None,
-        Option(
-            "sandbox",
-            "sandbox tier, such as T1 (default: the strongest that works)",
-            metavar="T",
-            effect="execution",
-        ),
+        Option("sandbox", "sandbox tier (default: strongest)", metavar="T", effect="execution"),
     ] = None
     sandbox_packages: Annotated[
         tuple[str, ...],

@@ -77,10 +77,10 @@ def explain(
     return Problem(_join(table, *steps), _reason(message, kind, steps), given)
 
 
-def did_you_mean(name: str, known: Collection[str]) -> str:
-    """Return a hint that names the most similar known name, or "" if none is similar."""
+def did_you_mean(name: str, known: Collection[str], rest: str = "") -> str:
+    """Return a hint that names the most similar known name, followed by `rest`, or "" if none is similar."""
     near = get_close_matches(name, known, 1)
-    return f"; did you mean `{near[0]}`?" if near else ""
+    return f"; did you mean `{near[0]}{rest}`?" if near else ""
 
 
 def did_you_mean_path(path: Path, others: Iterable[Path]) -> str:

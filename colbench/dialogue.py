@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from colbench.clock import Clock
 from colbench.errors import AgentError, EndpointError, ScorerError, SimulatorError, boundary
+from colbench.failures import TOKEN_LIMIT
 from colbench.interfaces import Agent, Episode, HumanSimulator, StatefulAgent
 from colbench.messages import (
     ANSWER_MARKER,
@@ -171,12 +172,13 @@ class Dialogue:
         """
         if any(turn.said or turn.agent_delivery is None or turn.sampled for turn in self.turns):
             return
-        found = Counter(t.agent_delivery.finish_reason for t in self.turns if t.agent_delivery)
-        reasons = ", ".join(f"{name or 'unknown'} ({n})" for name, n in found.most_common())
+        delivered = [turn.agent_delivery for turn in self.turns if turn.agent_delivery]
+        found = Counter(each.finish_reason or "unknown" for each in delivered)
+        reasons = ", ".join(f"{name} ({n})" for name, n in found.most_common())
+        cut = any(each.cut for each in delivered)
+        fix = f"; raise the token limit with {TOKEN_LIMIT['agent']}" if cut else ""
         raise EndpointError(
-            f"all {len(self.turns)} replies were empty; finish_reason: {reasons}. If the reason is "
-            "`length`, the token limit was reached before the first word; --agent-arg "
-            "max_tokens=N raises the limit",
+            f"every reply was empty{fix} (finish_reason: {reasons})",
             kind="empty",
         )
 

@@ -16,6 +16,8 @@ REPLIES = ("empty", "cut", "filtered", "refused")
 """Delivery problems of an agent's reply that count as reasons."""
 OWN_FAULTS = {"exception", "reply", "malformed"}
 """Kinds of an agent's failures that show a fault of its code, unlike a late reply or a dialogue that is too long."""
+TOKEN_LIMIT = {role: f"--{role}-arg max_tokens=N" for role in ("agent", "human")}
+"""The flag for the token limit of a role's replies, as the reason of a failure names it if this limit left no words."""
 KNOWN = tuple(dict.fromkeys((*BOUNDARIES, *KINDS, *REPLIES)))
 
 

@@ -11,6 +11,7 @@ that builds any of these.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
 import importlib.machinery
@@ -50,6 +51,8 @@ OWN = frozenset(
 MODULE = re.compile(r"[A-Za-z_][\w.]*")
 NO_LINES = (".parquet", ".gz")
 """Suffixes of task files that are not JSON lines; the source `file` reads them."""
+MORE = frozenset({"azure", "cmd", "file", "http", "https", "local", "openai", "vllm"})
+"""Names whose specs must continue after a colon, such as `openai:MODEL`."""
 REQUIRED = {"agent": "reply", "human": "respond"}
 
 
@@ -121,11 +124,11 @@ def resolve_tasks(spec: str, malformed: list[str] | None = None) -> list[Task]:
         raise UserError(f"--tasks {spec}: this is a folder; choose a task file in it")
     if path.is_file() and path.suffix not in NO_LINES:
         return read_tasks(path, malformed=malformed)
-    name, _, argument = f"file:{path}".partition(":") if path.is_file() else spec.partition(":")
+    name, colon, argument = (f"file:{path}" if path.is_file() else spec).partition(":")
     source = _entry_points("tasks").get(name)
     if source is None:
         known = ", ".join(f"{known}:…" for known in sorted(_entry_points("tasks")))
-        hint = did_you_mean(name, _entry_points("tasks"))
+        hint = did_you_mean(name, _entry_points("tasks"), colon + argument)
         raise UserError(
             f"--tasks {spec}: neither a file nor a known source{hint}; sources are {known}"
         )
@@ -229,8 +232,10 @@ def _find(kind: Kind, spec: str) -> tuple[Any, list[str], str]:
         return _load(f"--{kind} {spec}", point.load), [rest] if colon else [], point.module
     left, _, attribute = spec.rpartition(":")
     if not left and attribute.endswith(".py") and Path(attribute).expanduser().is_file():
+        found = _classes_in(kind, Path(attribute).expanduser())
+        choice = found[0] if len(found) == 1 else "NAME"
         raise UserError(
-            f"--{kind} {spec}: a file can have several objects; choose the {kind} with {spec}:NAME"
+            f"--{kind} {spec}: a file can have several objects; choose the {kind} with {spec}:{choice}"
         )
     if left.endswith(".py"):
         _require_file(f"--{kind} {spec}", Path(left).expanduser())
@@ -241,6 +246,22 @@ def _find(kind: Kind, spec: str) -> tuple[Any, list[str], str]:
         hint = did_you_mean(attribute, vars(module))
         raise UserError(f"--{kind} {spec}: {left} has no `{attribute}`{hint}")
     return getattr(module, attribute), [], module.__name__
+
+
+def _classes_in(kind: Kind, file: Path) -> list[str]:
+    """Return the names of a file's classes with the method of an agent or a human; the file is not run."""
+    methods = {REQUIRED[kind], "open"} if kind == "agent" else {REQUIRED[kind]}
+    try:
+        body = ast.parse(file.read_bytes()).body
+    except (OSError, SyntaxError, ValueError):
+        return []
+    return [
+        each.name
+        for each in body
+        if isinstance(each, ast.ClassDef)
+        and not each.name.startswith("_")
+        and methods & {getattr(part, "name", "") for part in each.body}
+    ]
 
 
 def _require_file(flag: str, file: Path) -> None:
@@ -312,9 +333,11 @@ def _require_module(kind: Kind, spec: str, module: str) -> None:
     top = module.partition(".")[0]
     if MODULE.fullmatch(module) and (top in sys.modules or importlib.util.find_spec(top)):
         return
-    known, hint = ", ".join(names(kind)), did_you_mean(spec.partition(":")[0], names(kind))
+    name, colon, rest = spec.partition(":")
+    shown = [f"{each}:…" if each in MORE else each for each in names(kind)]
+    hint = did_you_mean(name, names(kind) if colon else shown, colon + rest)
     raise UserError(
-        f"--{kind} {spec}: unknown, and not a Python module{hint}; installed: {known}; "
+        f"--{kind} {spec}: unknown, and not a Python module{hint}; installed: {', '.join(shown)}; "
         "for a model, write openai:MODEL or vllm:MODEL; or use file.py:attribute or module:attribute"
     )
 

@@ -1,7 +1,7 @@
 """The rollout: one dialogue, its answer and its scores.
 
 This is the file format of ColBench, and the trainer's only input. A rollout file is JSONL, written append-only by one
-process. A key that occurs more than once belongs to a cell that was retried; the last line counts. An incomplete last
+process. If several lines have the same `key`, the dialogue was run again, and the last line counts. An incomplete last
 line, left by a killed process, is dropped.
 """
 

@@ -105,7 +105,7 @@ TESTS = {
     "Rewrite or truncate the log with a keeper's key": (
         "test_a_published_head_shows_what_the_store_itself_cannot",
     ),
-    "Exchange the list of keepers": (
+    "Replace the list of keepers": (
         "test_a_store_that_was_written_again_is_whole_but_for_those_who_know_its_keepers",
     ),
     "Reach other files through links in a store": (

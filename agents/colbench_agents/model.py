@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 from colbench.config import ArgValue, derive_seed
 from colbench.errors import UserError
@@ -71,6 +70,8 @@ class PromptedAgent:
 class ModelAgent(PromptedAgent):
     """A model on any OpenAI-compatible server: `openai:MODEL[@URL[,URL…]]`.
 
+    Arguments that are not listed become fields of each request, such as `reasoning_effort=low`.
+
     Args:
         spec: The model, and the URLs of its servers (default: OpenAI's).
         prompt: File with a system prompt that replaces the built-in one; see PromptedAgent.
@@ -86,9 +87,10 @@ class ModelAgent(PromptedAgent):
         retries: Number of times that a failed request is repeated.
         api_key_env: Environment variable with the server's key (default: the provider's, such as OPENAI_API_KEY).
         client: `openai` for the official package, or `aiohttp`, which needs less CPU time.
-        azure: True for Azure OpenAI; see AzureAgent.
-        fields: Further fields of each request, such as `reasoning_effort=low`.
     """
+
+    azure = False
+    """True for Azure OpenAI."""
 
     def __init__(
         self,
@@ -106,7 +108,6 @@ class ModelAgent(PromptedAgent):
         retries: int = 6,
         api_key_env: str | None = None,
         client: Client = "openai",
-        azure: bool = False,
         **fields: ArgValue,
     ) -> None:
         refuse_misspelled("agent", fields, ModelAgent)
@@ -118,7 +119,7 @@ class ModelAgent(PromptedAgent):
             api_key_env=api_key_env,
             max_image_edge=max_image_edge,
             client=client,
-            azure=azure,
+            azure=self.azure,
             **fields,
         )
         super().__init__(
@@ -195,5 +196,4 @@ class AzureAgent(ModelAgent):
     (or AZURE_OPENAI_AD_TOKEN), as in OpenAI's SDK.
     """
 
-    def __init__(self, spec: str, **arguments: Any) -> None:
-        super().__init__(spec, azure=True, **arguments)
+    azure = True

@@ -50,7 +50,7 @@ def _words(spec: str, command: str) -> list[str]:
         raise UserError(f"--agent {spec}: cannot be split into words: {cause}") from cause
     if not words:
         raise UserError(
-            f"--agent {spec}: the program is missing; write, for example, cmd:./my_agent --flag"
+            f"--agent {spec}: name a program after `cmd:`, for example cmd:./my_agent --flag"
         )
     if shutil.which(words[0]):
         return words

@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 def add_to(commands: Any) -> None:
     """Add the command `compare` to the parser."""
     parser = commands.add_parser("compare", description=describe(__doc__))
-    parser.add_argument("folders", metavar="RUN", nargs="+", help="a run's folder; two or more")
+    parser.add_argument(
+        "folders",
+        metavar="RUN",
+        nargs="+",
+        help="a run's folder, or a folder that contains the folders of runs; at least two runs",
+    )
     parser.add_argument(
         "--scoring", metavar="MODE", default="default", help="scoring mode (default: default)"
     )
@@ -45,18 +50,30 @@ def run(args: argparse.Namespace) -> int:
     from colbench.comparison.compare import compare
     from colbench.run import load_run
 
-    if len(args.folders) < 2:
-        raise UserError(f"{args.folders[0]}: nothing to compare it with; pass two runs or more")
-    if len({Path(each).resolve() for each in args.folders}) < len(args.folders):
+    folders = [folder for given in args.folders for folder in _run_folders(Path(given))]
+    if len(folders) < 2:
+        raise UserError(f"{folders[0]}: nothing to compare it with; pass two runs or more")
+    if len({each.resolve() for each in folders}) < len(folders):
         raise UserError(
             f"{' '.join(args.folders)}: the same run is given twice; pass different runs"
         )
-    runs = [load_run(folder) for folder in args.folders]
+    runs = [load_run(folder) for folder in folders]
     found = compare(*runs, force=args.force, scoring=args.scoring)
     if args.html:
         write_page(found, runs, Path(args.html), overwrite=args.overwrite)
     show(found, as_json=args.json)
     return 0
+
+
+def _run_folders(given: Path) -> list[Path]:
+    """Return the folders of the runs in a folder, by name; otherwise the given path. Raises UserError for a file."""
+    if given.is_file():
+        raise UserError(
+            f"{given} is a file; pass the folders of runs, or one folder that contains them, such as {given.parent}"
+        )
+    if (given / "run.json").exists():
+        return [given]
+    return sorted(record.parent for record in given.glob("*/run.json")) or [given]
 
 
 def show(comparison: Comparison, *, as_json: bool = False) -> None:

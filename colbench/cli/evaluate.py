@@ -14,7 +14,7 @@ from colbench.console import add_output_flags
 from colbench.errors import AgentError, EndpointError
 from colbench.evaluation import Evaluation
 from colbench.executors.choice import is_local
-from colbench.failures import broken_agent, read_reasons
+from colbench.failures import TOKEN_LIMIT, broken_agent, read_reasons
 from colbench.flags import add_config_flags, read_config
 from colbench.numbers import count
 from colbench.progress import ConsoleObserver, show_line
@@ -128,8 +128,31 @@ def finish(evaluation: Evaluation, *, interrupted: bool = False, as_json: bool =
         say(broken)
         return UNSCORED
     elif code and is_unsettled(report):
-        say("repeat the command to retry unscored dialogues")
+        say(retry_advice(report))
     return code
+
+
+def retry_advice(report: RunReport) -> str:
+    """Return how to retry the unscored dialogues; if a token limit left no words, a higher limit needs another run."""
+    found = [
+        each
+        for domain in report.domains.values()
+        for boundary, each in domain.failures.items()
+        if boundary != "agent"
+    ]
+    reasons = [reason for each in found for reason in each.reasons]
+    at_limit = {
+        flag: sum(each.count for each in reasons if flag in each.reason)
+        for flag in TOKEN_LIMIT.values()
+    }
+    flags = " ".join(flag for flag, number in at_limit.items() if number)
+    if not flags:
+        return "repeat the command to retry unscored dialogues"
+    others = sum(each.count for each in found) > sum(at_limit.values())
+    return (
+        f"replies reached the token limit before any word; use {flags} with a higher limit, and another --out"
+        + ("; to retry the other unscored dialogues, repeat the command" if others else "")
+    )
 
 
 def is_unsettled(report: RunReport) -> bool:

@@ -8,13 +8,15 @@ import errno
 
 from colbench.errors import UserError
 
+TRIAL = "Try it without faults: colbench eval --agent openai:ok@{url} --limit 5"
 USE = """\
+{trial}
 colbench eval --agent openai:NAME@{url}          every request has the fault
 colbench eval --agent openai:NAME/3@{url}        every third request has the fault
 colbench eval --agent openai:http-429/3+truncated/5@{url}
 colbench eval --human openai:NAME@{url}          the same for the human
 The same models without GET /models are at {root}/no-models/v1.
-The model `ok` has no fault. Every model asks one question and then answers. Ctrl-C ends the server."""
+Every model asks one question and then answers, wrongly on purpose. Ctrl-C ends the server."""
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -58,17 +60,19 @@ def _show(url: str) -> None:
     from colbench.models.families import DOUBLES
     from colbench.models.faults import GROUPS
 
-    out = console()
+    trial = TRIAL.format(url=url)
+    _print(f"{trial}\n")
     for title, known in {**GROUPS, "imitations of model families": DOUBLES}.items():
         table = Table(
             "name", "behavior of the server", "expected outcome", box=None, pad_edge=False
         )
         for name, each in known.items():
             table.add_row(name, each.text, each.outcome_text)
-        out.print(f"[bold]{title}[/bold]", table, "", sep="\n", highlight=False)
-    out.print(
-        USE.format(url=url, root=url.removesuffix("/v1")),
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
-    )
+        console().print(f"[bold]{title}[/bold]", table, "", sep="\n", highlight=False)
+    _print(USE.format(trial=trial, url=url, root=url.removesuffix("/v1")))
+
+
+def _print(text: str) -> None:
+    from colbench.console import console
+
+    console().print(text, highlight=False, markup=False, soft_wrap=True)

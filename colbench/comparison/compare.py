@@ -47,7 +47,7 @@ def compare(
     return Comparison(
         runs=tuple(run_names(runs)),
         mismatches=tuple(differ),
-        notes=tuple(notes(runs, scoring, sum(each.tasks for each in domains.values()))),
+        notes=tuple(notes(runs, scoring, {name: each.tasks for name, each in domains.items()})),
         domains=domains,
     )
 

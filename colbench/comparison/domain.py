@@ -163,9 +163,9 @@ class _Domain:
         )
 
     def _failed(self, won: int, lost: int) -> dict[str, int] | None:
-        """Count, by failure class, the cells that run `won` solved and run `lost` failed.
+        """Count, by failure class, the cells in which the run number `won` succeeded and the run number `lost` failed.
 
-        Return None in a domain without success.
+        Return None if the domain has no success metric.
         """
         if self._domain.success is None:
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from string import ascii_uppercase
 
 from colbench.comparison.model import Mismatch
@@ -12,6 +12,7 @@ from colbench.numbers import count
 from colbench.registry import domain_names
 from colbench.report.cells import TaskKey
 from colbench.report.dialogue_stats import DialogueStats
+from colbench.report.facts import FEW_TASKS
 from colbench.run import Run
 from colbench.run_folder import flat_pins
 from colbench.shards import in_shard
@@ -73,12 +74,17 @@ def require_alike(runs: Sequence[Run], found: Sequence[Mismatch]) -> None:
     )
 
 
-def notes(runs: Sequence[Run], mode: str, compared: int) -> list[str]:
-    """Return the differences between the runs that readers of the comparison should know about.
+def notes(runs: Sequence[Run], mode: str, compared: Mapping[str, int]) -> list[str]:
+    """Return what readers of the comparison should know about: too few tasks, and differences between the runs.
 
-    `mode`: the compared scoring mode. `compared`: the number of tasks on which all runs have a dialogue.
+    `mode`: the compared scoring mode. `compared`: by domain, the number of tasks on which all runs have a dialogue.
     """
-    found = list(_left_out(runs, compared))
+    found = list(_left_out(runs, sum(compared.values())))
+    if few := [name for name, tasks in compared.items() if tasks < FEW_TASKS]:
+        where = " and ".join(few)
+        found.append(
+            f"fewer than {FEW_TASKS} common tasks in {where}: the intervals are too narrow"
+        )
     if len({run.record.config.trials for run in runs}) > 1:
         found.append("the numbers of trials differ; only trials that both runs have are compared")
     if len({run.record.config.seed for run in runs}) > 1:

@@ -77,7 +77,7 @@ _NUMBERS: dict[str, int] = {}
 
 @lru_cache(maxsize=65536)
 def _evidence(example: str) -> bytes:
-    """Return the bytes of a `WORD_WORTH` array with an entry for each feature of an example, and for each synonym."""
+    """Return the features of an example and their synonyms as the bytes of an array of dtype `WORD_WORTH`."""
     words = features(example)
     length = _length(words.values())
     own = [(word, 1.0, worth / length if worth > EMPTY else 0.0) for word, worth in words.items()]

@@ -17,7 +17,10 @@ from colbench.models.scripted_server import Fault, Script, ScriptedServer
 
 OK = "ok"
 QUESTION = "What should happen in special cases?"
-ANSWER = "def answer(*args, **kwargs):\n    return None"
+SIGNATURE = re.compile(r"\bdef \w+\(.*\)")
+"""Pattern of the signature at the end of a request for a function."""
+NO_SIGNATURE = "def answer(*args, **kwargs)"
+"""The signature of the answer to a request without one."""
 PAGE = "<html><body><h1>A page</h1></body></html>"
 SENTENCE = "I do not mind."
 HISTORY = re.compile(r"^(?:Person|Programmer|Designer): ", re.MULTILINE)
@@ -57,7 +60,13 @@ def talk(messages: Sequence[Message]) -> str:
         return SENTENCE
     if not any(message.role == "assistant" for message in messages):
         return QUESTION
-    return f"{ANSWER_MARKER}\n{PAGE if 'html' in text.lower() else ANSWER}"
+    return f"{ANSWER_MARKER}\n{PAGE if 'html' in text.lower() else _function(text)}"
+
+
+def _function(text: str) -> str:
+    """Return a function with the first signature in a text; its results are wrong on purpose."""
+    found = SIGNATURE.search(text)
+    return f"{found.group() if found else NO_SIGNATURE}:\n    return None"
 
 
 class FaultServer(ScriptedServer):

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from colbench.errors import SimulatorError, UserError
+from colbench.failures import TOKEN_LIMIT
 from colbench.interfaces import ChatModel
 from colbench.messages import Delivery, Message, split_thoughts
 from colbench.task import Task
@@ -68,9 +69,7 @@ def _silent(said: Message) -> SimulatorError:
     if delivery.refused:
         reason = f"the human's model refused to reply: {said.content[:200]}"
     elif delivery.cut:
-        reason += (
-            ": it was cut off before its first word; --human-arg max_tokens=N raises the limit"
-        )
+        reason = f"the human's reply was empty; raise the token limit with {TOKEN_LIMIT['human']}"
     elif delivery.filtered:
         reason = "the provider's filter withheld the human's reply"
     return SimulatorError(reason, kind="empty")

@@ -73,7 +73,8 @@ def mistake(url: str, answer: Answer) -> UserError:
     said = words(answer)
     if answer.status in {401, 403}:
         return UserError(
-            f"{url} rejects the API key; api_key_env=NAME sets the environment variable to read ({said})"
+            f"{url} rejects the API key; pass --agent-arg api_key_env=NAME (for the human, --human-arg), where "
+            f"NAME is the environment variable with the right key ({said})"
         )
     if "location" in answer.headers:
         return UserError(

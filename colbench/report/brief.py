@@ -21,6 +21,7 @@ from colbench.numbers import (
 )
 from colbench.report.fact import Fact
 from colbench.report.facts import (
+    dialogue_time,
     differs,
     further_metrics,
     leads_with_fallback,
@@ -198,7 +199,7 @@ def _effort(report: DomainReport) -> Iterator[Fact]:
             yield Fact(label=f"{role} tokens", value=value, note=note)
     if waited := [each for each in report.replies.values() if each.waited >= 1]:
         yield _waits(sum(each.retries for each in waited), sum(each.waited for each in waited))
-    yield Fact(label="time", value=duration(report.wall_seconds))
+    yield dialogue_time(report)
 
 
 def _waits(retries: int, seconds: float) -> Fact:

@@ -105,7 +105,7 @@ def further_metrics(domain: Domain, report: DomainReport) -> dict[str, Interval]
 
 
 def nothing_scored(report: DomainReport) -> Fact:
-    """Return the fact that a report shows while its run has no scores."""
+    """Return the fact shown in the report of a run that has no scores yet."""
     begun = "" if report.missing < report.cells else "; no dialogue is finished yet"
     return Fact(label="scored", value="0", note=f"of {count(report.cells, 'dialogue')}{begun}")
 
@@ -337,7 +337,13 @@ def _leak(label: str, leak: LeakShare, hint: str) -> Fact:
 def _spending(report: DomainReport) -> Iterator[Fact]:
     yield _tokens("agent tokens", report.tokens["agent"], report.cost.agent)
     yield _tokens("human tokens", report.tokens["human"], report.cost.human)
-    yield Fact(label="wall time", value=duration(report.wall_seconds))
+    yield dialogue_time(report)
+
+
+def dialogue_time(report: DomainReport) -> Fact:
+    """Return the fact about the time during which at least one dialogue was running."""
+    note = "without starting the run and scoring"
+    return Fact(label="dialogue time", value=duration(report.wall_seconds), note=note)
 
 
 def _tokens(label: str, used: Tokens | None, cost: float | None) -> Fact:

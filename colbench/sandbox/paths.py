@@ -32,7 +32,7 @@ def visible_paths() -> list[str]:
 
 
 def hidden_paths() -> list[str]:
-    """Return the folders of installed packages inside the visible folders, with links resolved."""
+    """Return the folders inside the visible folders that candidates must not see: those of installed packages."""
     found = {
         str(folder.resolve())
         for path in visible_paths()

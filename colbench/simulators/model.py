@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from colbench.config import ArgValue
 from colbench.models.openai_chat import OpenAIChat, refuse_misspelled
 from colbench.models.pictures import MAX_EDGE
@@ -14,6 +12,9 @@ from colbench.registry import get_domain
 
 class ModelHuman(PromptedHuman):
     """A human played by `openai:MODEL[@URL[,URL…]]`; PromptedHuman and OpenAIChat explain the arguments."""
+
+    azure = False
+    """True for Azure OpenAI."""
 
     def __init__(
         self,
@@ -29,7 +30,6 @@ class ModelHuman(PromptedHuman):
         retries: int = 6,
         api_key_env: str | None = None,
         client: Client = "openai",
-        azure: bool = False,
         **fields: ArgValue,
     ) -> None:
         refuse_misspelled("human", fields, ModelHuman)
@@ -41,7 +41,7 @@ class ModelHuman(PromptedHuman):
             api_key_env=api_key_env,
             max_image_edge=max_image_edge,
             client=client,
-            azure=azure,
+            azure=self.azure,
             **fields,
         )
         super().__init__(
@@ -77,5 +77,4 @@ class ModelHuman(PromptedHuman):
 class AzureHuman(ModelHuman):
     """A human played by `azure:DEPLOYMENT[@ENDPOINT]` on Azure OpenAI; see `colbench_agents.model.AzureAgent`."""
 
-    def __init__(self, spec: str, **arguments: Any) -> None:
-        super().__init__(spec, azure=True, **arguments)
+    azure = True

@@ -52,7 +52,7 @@ def flipped_sums(values: Floats) -> Floats:
 
 
 def _products(weights: NDArray[Any], values: Floats) -> Floats:
-    """Return the rounded matrix product of small integers and values, computed a few rows at a time."""
+    """Return the product of a matrix of small integers and `values`, rounded; a few rows are multiplied at a time."""
     rows = _rows(len(values))
     return _summed((weights[i : i + rows] for i in range(0, len(weights), rows)), values)
 

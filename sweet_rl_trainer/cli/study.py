@@ -53,7 +53,7 @@ def add_to(commands: Any) -> None:
         metavar="N",
         type=int,
         default=6,
-        help="number of seeds, counted from 0 (default: 6)",
+        help="number of seeds; they are 0 to N-1 (default: 6)",
     )
     add(
         "--only",

@@ -53,7 +53,10 @@ class Asker(Struct, frozen=True, kw_only=True):
 
 
 def answer_values(outputs: Outputs, weights: Weights, measure: Measure = "tests") -> Lattice:
-    """Return R: the expected reward of an answer that assumes the most frequent choices for unrevealed decisions."""
+    """Return R for each state: the expected reward of an answer there.
+
+    The answer assumes the most frequent choice for each decision that is not revealed yet.
+    """
     decisions = outputs.ndim - 1
     values = np.empty([choices + 1 for choices in outputs.shape[1:]])
     for told in product((False, True), repeat=decisions):

@@ -79,7 +79,7 @@ class Graph:
         return min(arm.iterations, self.world.iterations)
 
     def policies(self, arm: Arm, seed: int, rate: float) -> list[Stage]:
-        """Return the exported policy of each iteration of an arm; for an arm without a goal, only the base."""
+        """Return the stages that export an arm's policy, one per iteration; for an untrained arm, only the base."""
         if not arm.goal:
             return [self.base]
         found, model = [], self.base

@@ -47,7 +47,10 @@ class Watch:
         return new
 
     def _mean_lengths(self, numbers: Mapping[str, float]) -> dict[str, float]:
-        """Add a log line, and return each side's mean length; 0 while the mean is noisy (fewer than `LINES` lines)."""
+        """Add the lengths in a log line to the means, and return the mean lengths of chosen and rejected replies.
+
+        The means are 0 until they cover `LINES` lines, because they are too noisy before.
+        """
         self._lines += LENGTHS[0] in numbers
         for name in LENGTHS:
             self._lengths[name] += numbers.get(name, 0.0)

@@ -1,6 +1,6 @@
 """A benchmark: a function that measures in rounds, registered under a name; run alone, or by `make bench`.
 
-    @benchmark("sandbox", ratios=[Ratio("sandbox to serial", "sandbox: wall", "serial: wall")], quick="--rounds 5")
+    @benchmark("sandbox", ratios=[Ratio("sandbox / serial", "sandbox: wall", "serial: wall")], quick="--rounds 5")
     def sandbox(given):
         for _ in range(given.rounds):
             yield {"sandbox: wall": Quantity(1.7, "ms"), "serial: wall": Quantity(2.0, "ms")}

@@ -110,7 +110,7 @@ KINDS = {"in-process": here, "own process": apart, "isolated": isolated}
     "agent-process",
     ratios=[
         Ratio(
-            f"{kind} to in-process, {at_once} at once",
+            f"{kind} / in-process, {at_once} at once",
             f"{kind}: CPU a turn, {at_once} at once",
             f"in-process: CPU a turn, {at_once} at once",
         )

@@ -65,7 +65,7 @@ def options(parser: ArgumentParser) -> None:
     "capacity",
     ratios=[
         Ratio(
-            f"answered to capacity {capacity}, {client}",
+            f"answered / capacity {capacity}, {client}",
             f"{capacity} at once, {client}: answered",
             f"{capacity} at once, {client}: capacity",
             better="higher",

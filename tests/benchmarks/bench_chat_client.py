@@ -77,11 +77,11 @@ def options(parser: ArgumentParser) -> None:
     "chat-client",
     ratios=[
         *(
-            Ratio(f"{way} to openai alone, CPU", f"{way}: CPU a call", "openai alone: CPU a call")
+            Ratio(f"{way} / openai alone, CPU", f"{way}: CPU a call", "openai alone: CPU a call")
             for way in ("client=aiohttp", "client=openai")
         ),
-        Ratio("client=aiohttp to the ideal, wall", "client=aiohttp: wall", "ideal: wall"),
-        Ratio("client=openai to the ideal, wall", "client=openai: wall", "ideal: wall"),
+        Ratio("client=aiohttp / the ideal, wall", "client=aiohttp: wall", "ideal: wall"),
+        Ratio("client=openai / the ideal, wall", "client=openai: wall", "ideal: wall"),
     ],
     options=options,
     quick="--calls 400",

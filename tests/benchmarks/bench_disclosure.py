@@ -190,7 +190,7 @@ def options(parser: ArgumentParser) -> None:
     "disclosure",
     ratios=[
         Ratio(
-            f"flagged to drawn, {name}, {size:,} tasks",
+            f"flagged / drawn, {name}, {size:,} tasks",
             f"{name}: flagged of {size:,} tasks",
             "drawn: entries",
         )

@@ -57,8 +57,8 @@ def options(parser: ArgumentParser) -> None:
 @benchmark(
     "eval",
     ratios=[
-        Ratio("eval to the answers alone, CPU", "eval: CPU", "answers alone: CPU"),
-        Ratio("eval to the answers alone, wall", "eval: wall", "answers alone: wall"),
+        Ratio("eval / the answers alone, CPU", "eval: CPU", "answers alone: CPU"),
+        Ratio("eval / the answers alone, wall", "eval: wall", "answers alone: wall"),
     ],
     options=options,
     quick="--tasks 100",

@@ -141,7 +141,7 @@ def options(parser: ArgumentParser) -> None:
 @benchmark(
     "generate",
     ratios=[
-        Ratio(f"{name} to ours, {quantity}", f"{name}: {quantity}", f"{OURS}: {quantity}", "higher")
+        Ratio(f"{name} / ours, {quantity}", f"{name}: {quantity}", f"{OURS}: {quantity}", "higher")
         for name in (THEIRS, AGAIN)
         for quantity in ("wall", "CPU")
     ],

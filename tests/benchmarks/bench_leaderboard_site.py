@@ -96,7 +96,7 @@ def options(parser: ArgumentParser) -> None:
 
 @benchmark(
     "leaderboard-site",
-    ratios=[Ratio("site to json, CPU", "site: CPU", "json: CPU")],
+    ratios=[Ratio("site / json, CPU", "site: CPU", "json: CPU")],
     options=options,
     rounds=5,
 )

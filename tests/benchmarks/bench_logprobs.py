@@ -80,7 +80,7 @@ def options(parser: ArgumentParser) -> None:
 @benchmark(
     "logprobs",
     ratios=[
-        Ratio(f"in chunks to full logits, {each}", f"{CHUNKED}: {each}", f"{FULL}: {each}")
+        Ratio(f"in chunks / full logits, {each}", f"{CHUNKED}: {each}", f"{FULL}: {each}")
         for each in ("memory", "CPU")
     ],
     options=options,

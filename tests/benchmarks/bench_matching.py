@@ -97,7 +97,7 @@ def options(parser: ArgumentParser) -> None:
     "matching",
     ratios=[
         Ratio(
-            f"matcher to words in common, {quantity}",
+            f"matcher / words in common, {quantity}",
             f"matcher: {quantity}",
             f"words in common: {quantity}",
         )

@@ -114,7 +114,7 @@ def options(parser: ArgumentParser) -> None:
 
 @benchmark(
     "memory",
-    ratios=[Ratio("peak to the size of the run", "critic-data: peak memory", "run: size")],
+    ratios=[Ratio("peak / the size of the run", "critic-data: peak memory", "run: size")],
     goals=[Goal("critic-data: peak memory", wanted=4.0)],
     options=options,
 )

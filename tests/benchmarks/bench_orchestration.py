@@ -205,14 +205,14 @@ def options(parser: ArgumentParser) -> None:
 @benchmark(
     "orchestration",
     ratios=[
-        Ratio("harness to the ideal", "harness, fixed delay: wall", "ideal: wall", wanted=1.15),
+        Ratio("harness / the ideal", "harness, fixed delay: wall", "ideal: wall", wanted=1.15),
         Ratio(
-            "harness to the bare client, CPU",
+            "harness / the bare client, CPU",
             "harness, fixed delay: CPU a call",
             "bare client, fixed delay: CPU a call",
         ),
         Ratio(
-            "lock-step to the harness",
+            "lock-step / the harness",
             "lock-step, random delays: wall",
             "harness, random delays: wall",
             better="higher",

@@ -214,7 +214,7 @@ def missing(given: Namespace) -> str:
     "processes",
     ratios=[
         Ratio(
-            f"{load}, several processes to one, {quantity}",
+            f"{load}, several processes / one, {quantity}",
             f"{load}, several processes: {quantity}",
             f"{load}, one process: {quantity}",
         )

@@ -203,7 +203,7 @@ def options(parser: ArgumentParser) -> None:
 
 def times_as_fast(kind: str, quantity: str, side: str, baseline: str, **wanted: float) -> Ratio:
     """Declare how many times as fast as the baseline the sandbox is."""
-    name = f"{side} to {baseline}, {quantity}: {kind}"
+    name = f"{side} / {baseline}, {quantity}: {kind}"
     over, under = (f"{kind}; {each}: {quantity}" for each in (baseline, side))
     return Ratio(name, over, under, better="higher", **wanted)
 

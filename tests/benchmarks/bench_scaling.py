@@ -204,7 +204,7 @@ def run_of_many(source: Path, path: Path, dialogues: int) -> RunFolder:
 
 @benchmark(
     "scaling",
-    ratios=[Ratio(f"{name} to json, CPU", f"{name}: CPU", "json: CPU") for name in COMMANDS],
+    ratios=[Ratio(f"{name} / json, CPU", f"{name}: CPU", "json: CPU") for name in COMMANDS],
     options=options,
     quick="report --dialogues 2000",
     needs=missing,

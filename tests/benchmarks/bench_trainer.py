@@ -54,11 +54,13 @@ def contestants(batch: int) -> tuple[dict[str, Contestant], dict[str, Contestant
         TRL: trl,
     }
     once = {
-        f"TRL, all {batch} pairs at once": structs.replace(trl, micro=batch),
-        f"TRL, all {batch} pairs at once, second model": structs.replace(
+        f"TRL, {batch} pairs at once": structs.replace(trl, micro=batch),
+        f"TRL, {batch} pairs at once, second model": structs.replace(
             trl, micro=batch, precompute=False
         ),
-        "TRL, 1 pair at a time, only what counts (patched)": structs.replace(trl, compact=True),
+        "TRL, 1 pair at a time, patched to compute only the needed logits": structs.replace(
+            trl, compact=True
+        ),
         "ours, beginnings not shared": structs.replace(ours, share=False),
         "ours, a row for each pair": structs.replace(ours, rows=1),
         "ours, logits of all positions": structs.replace(ours, full_logits=True),
@@ -84,9 +86,9 @@ def check() -> None:
 
 def in_figures(name: str, found: Measured) -> Round:
     return {
-        f"{name}: tokens a second of CPU": Quantity(found.cpu_rate, ""),
+        f"{name}: tokens per CPU second": Quantity(found.cpu_rate, ""),
         f"{name}: tokens a second": Quantity(found.rate, ""),
-        f"{name}: memory above the model": Quantity(found.above / 1e9, "GB"),
+        f"{name}: memory beyond the model": Quantity(found.above / 1e9, "GB"),
         f"{name}: peak memory": Quantity(found.peak / 1e9, "GB"),
     }
 
@@ -104,10 +106,10 @@ def missing(_: Namespace) -> str:
 @benchmark(
     "trainer",
     ratios=[
-        Ratio(f"ours to TRL, {quantity}", f"{OURS}: {quantity}", f"{TRL}: {quantity}", better, goal)
+        Ratio(f"ours / TRL, {quantity}", f"{OURS}: {quantity}", f"{TRL}: {quantity}", better, goal)
         for quantity, better, goal in (
-            ("tokens a second of CPU", "higher", 1.5),
-            ("memory above the model", "lower", 0.5),
+            ("tokens per CPU second", "higher", 1.5),
+            ("memory beyond the model", "lower", 0.5),
             ("peak memory", "lower", 0.5),
         )
     ],

@@ -121,8 +121,11 @@ def missing(given: Namespace) -> str:
 @benchmark(
     "trainer-gpu",
     ratios=[
-        Ratio(f"ours to TRL, {quantity}", f"{OURS}: {quantity}", f"{TRL}: {quantity}", better)
-        for quantity, better in (("tokens a second", "higher"), ("memory above the model", "lower"))
+        Ratio(f"ours / TRL, {quantity}", f"{OURS}: {quantity}", f"{TRL}: {quantity}", better)
+        for quantity, better in (
+            ("tokens a second", "higher"),
+            ("memory beyond the model", "lower"),
+        )
     ],
     options=options,
     needs=missing,
@@ -148,7 +151,7 @@ def trainer_gpu(given: Namespace) -> Iterator[Round]:
                 print(f"{name}: failed with exit code {cause.returncode}", file=sys.stderr)
                 continue
             found[f"{name}: tokens a second"] = Quantity(result.rate, "")
-            found[f"{name}: memory above the model"] = Quantity(result.above / 1e9, "GB")
+            found[f"{name}: memory beyond the model"] = Quantity(result.above / 1e9, "GB")
             found[f"{name}: peak memory"] = Quantity(result.peak / 1e9, "GB")
             if peak:
                 used = 100 * work / result.seconds / peak

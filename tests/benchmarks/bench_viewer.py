@@ -82,7 +82,7 @@ def options(parser: ArgumentParser) -> None:
 
 @benchmark(
     "viewer",
-    ratios=[Ratio("index to json, CPU", "viewer: index, CPU", "json: CPU")],
+    ratios=[Ratio("index / json, CPU", "viewer: index, CPU", "json: CPU")],
     options=options,
     quick="--dialogues 2000",
 )

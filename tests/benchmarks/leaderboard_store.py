@@ -268,7 +268,7 @@ class Store:
                 colbench="0.9.0",
                 tasks="cd" * 32,
                 scorer="unit-tests/default/2",
-                tier="T1",
+                level="V1",
                 findings=entrant.findings,
                 replayed=0,
                 scores=sha256(lines),

@@ -68,7 +68,7 @@ class Functions:
             for label, each in (record.ratios | record.figures).items()
             if each.wanted is not None
         ]
-        head = ["| benchmark | | measured | wanted |", "|---|---|---|---|"]
+        head = ["| benchmark | measure | measured | target |", "|---|---|---|---|"]
         return "\n".join([*head, *rows])
 
 

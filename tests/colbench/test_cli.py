@@ -451,6 +451,15 @@ def test_an_agent_is_described_with_its_arguments_and_their_defaults(here, capsy
     assert "did you mean `guesser`?" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["openai", "azure"])
+def test_only_arguments_that_a_user_can_pass_are_listed(name, capsys):
+    assert main(["agents", "show", name, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert {"prompt", "max_tokens", "api_key_env", "client"} <= shown["arguments"].keys()
+    assert not {"spec", "azure", "fields"} & shown["arguments"].keys()
+    assert not re.search(r"^ *(azure|fields): ", shown["description"], re.MULTILINE)
+
+
 def test_an_agent_without_arguments_says_so(capsys):
     assert main(["agents", "show", "guesser"]) == 0
     assert "It has no arguments for --agent-arg." in capsys.readouterr().out

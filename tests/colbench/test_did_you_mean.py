@@ -7,12 +7,15 @@ from colbench.cli import main
 CASES = {
     "eval --agent intervewer": "interviewer",
     "eval --human keyles": "keyless",
-    "eval --tasks bundeld:backend": "bundled",
+    "eval --tasks bundeld:backend": "bundled:backend",
     "eval --tasks bundled:backnd": "backend",
     "eval --domain frontnd": "frontend",
     "eval --scoring oficial": "official",
     "eval --task-ids parkin-test-0001": "parking-test-0001",
-    "eval --agent openia:gpt-4o": "openai",
+    "eval --agent openia:gpt-4o": "openai:gpt-4o",
+    "eval --agent opanai:ok@http://host:8000/v1": "openai:ok@http://host:8000/v1",
+    "eval --agent opanai": "openai:…",
+    "eval --human olenai:ok": "openai:ok",
     "eval --tasks official:backend/tst": "backend/test",
     "eval --tasks generated:backend/x?numbr=3": "number",
     "tasks show parkin-test-0001": "parking-test-0001",
@@ -53,6 +56,8 @@ def test_a_misspelled_command_or_flag_is_an_error_that_names_the_likely_one(line
             "my_agnt.py does not exist; did you mean `my_agent.py`?",
         ),
         ("eval --agent my_agent.py:MyAgnt", "my_agent.py has no `MyAgnt`; did you mean `MyAgent`?"),
+        ("eval --agent my_agent.py", "choose the agent with my_agent.py:MyAgent\n"),
+        ("eval --human my_agent.py", "choose the human with my_agent.py:NAME\n"),
     ],
 )
 def test_a_misspelled_path_or_attribute_is_an_error_that_names_the_likely_one(
@@ -62,6 +67,6 @@ def test_a_misspelled_path_or_attribute_is_an_error_that_names_the_likely_one(
     for name in ("mine", "notes"):
         Path("runs", name).mkdir(parents=True)
     Path("runs/mine/run.json").touch()
-    Path("my_agent.py").write_text("class MyAgent: ...\n")
+    Path("my_agent.py").write_text("class MyAgent:\n    def reply(self, dialogue): ...\n")
     assert main(line.split()) == 2
     assert said in capsys.readouterr().err

@@ -244,6 +244,21 @@ async def test_the_server_that_ships_plays_dialogues_that_can_be_scored():
     (rollout,) = run.rollouts
     assert (rollout.failure, rollout.ended_by, len(rollout.turns)) == (None, "answer", 2)
     assert rollout.scores["default"].value == 0.0
+    assert rollout.answer == "def screen_price(message, runs):\n    return None"
+    assert {check.outcome for check in rollout.scores["default"].checks} == {"wrong"}
+
+
+@pytest.mark.parametrize(
+    ("request_", "code"),
+    [
+        ("Add. The signature of the function is: def add(a, b=(1, 2))", "def add(a, b=(1, 2))"),
+        ("Add two numbers.", "def answer(*args, **kwargs)"),
+    ],
+)
+def test_the_model_that_ships_answers_with_the_requested_signature(request_, code):
+    said = [("user", request_), ("assistant", "When?"), ("user", "Def later (or never).")]
+    answer = talk([Message(role=role, content=content) for role, content in said])
+    assert answer == f"{ANSWER_MARKER}\n{code}:\n    return None"
 
 
 def fetch(url: str) -> bytes:

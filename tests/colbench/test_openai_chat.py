@@ -214,6 +214,15 @@ async def test_a_refused_key_or_address_is_a_mistake_only_before_the_first_answe
     assert reply.delivery.retries == 1
 
 
+async def test_a_refused_key_is_a_mistake_that_names_the_flags_for_another(client):
+    fault = Fault(status=401, body="no such key")
+    async with ScriptedServer(echo, fault=lambda _: fault) as server:
+        async with OpenAIChat(f"scripted@{server.base_url}", client=client) as chat:
+            words = r"pass --agent-arg api_key_env=NAME \(for the human, --human-arg\)"
+            with pytest.raises(UserError, match=words):
+                await ask(chat)
+
+
 async def test_an_address_that_is_refused_to_one_client_only_is_its_users_mistake(client):
     server = ScriptedServer(echo)
     fault = Fault(status=404, body="no such model", when=lambda body: body["model"] == "absent")

@@ -84,7 +84,7 @@ def test_an_installed_name_is_found_and_its_argument_follows_the_colon(monkeypat
         (
             "nobody",
             {},
-            "--agent nobody: unknown, and not a Python module; installed: .*blank.*interviewer",
+            "--agent nobody: unknown, and not a Python module; installed: .*blank, cmd:…, .*interviewer",
         ),
         (
             "no.such.module:Agent",
@@ -94,7 +94,7 @@ def test_an_installed_name_is_found_and_its_argument_follows_the_colon(monkeypat
         (
             "openia:gpt-4o",
             {},
-            "unknown, and not a Python module; did you mean `openai`",
+            "unknown, and not a Python module; did you mean `openai:gpt-4o`",
         ),
         (
             "colbench.no_such_part:Agent",

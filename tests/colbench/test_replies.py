@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from colbench import evaluate_async
+from colbench.cli.evaluate import retry_advice
 from colbench.evaluation import Observer
 from colbench.models.scripted_server import Fault, ScriptedServer
+from colbench.report.console import print_report
 
 ANSWER = "I WANT TO ANSWER: def f(x): return x"
 FEW = {"tasks": "bundled:backend", "limit": 4, "concurrency": 4}
@@ -69,6 +72,34 @@ async def test_a_dialogue_of_empty_replies_alone_is_unscored_and_says_why():
     assert "finish_reason: length (2)" in done.rollouts[0].failure.reason
 
 
+@pytest.mark.parametrize("role", ["agent", "human"])
+async def test_where_the_token_limit_left_no_words_the_advice_names_its_flag(role, capsys):
+    async with ScriptedServer(asks_once, fault=lambda _: reply("length", content="")) as server:
+        done = await run(server, role=role, max_turns=2)
+    flag = f"--{role}-arg max_tokens=N"
+    assert retry_advice(done.report) == (
+        f"replies reached the token limit before any word; use {flag} with a higher limit, and another --out"
+    )
+    print_report(done.report, done.path, short=True)
+    assert f"raise the token limit with {flag}" in " ".join(capsys.readouterr().out.split())
+
+
+async def test_the_advice_tells_failures_at_the_token_limit_from_others():
+    def fault(number):
+        first, this = (server.requests[n]["messages"][1] for n in (0, number - 1))
+        return reply("length", content="") if this == first else Fault(status=400, body="no")
+
+    async with ScriptedServer(asks_once, fault=fault) as server:
+        advice = retry_advice((await run(server, max_turns=2)).report)
+    assert "--agent-arg max_tokens=N" in advice
+    assert advice.endswith("; to retry the other unscored dialogues, repeat the command")
+    async with ScriptedServer(asks_once, fault=lambda _: reply(content="")) as server:
+        done = await run(server, max_turns=2)
+    assert retry_advice(done.report) == "repeat the command to retry unscored dialogues"
+    reasons = {each.failure.reason for each in done.rollouts if each.failure}
+    assert reasons == {"every reply was empty (finish_reason: stop (2))"}
+
+
 async def test_the_thoughts_of_either_side_are_kept_and_never_said():
     def thinks(messages):
         return f"<think>The secret. {ANSWER}</think>{asks_once(messages)}"
@@ -90,7 +121,7 @@ async def test_the_thoughts_of_either_side_are_kept_and_never_said():
 async def test_a_human_that_refuses_or_says_nothing_is_a_simulator_failure():
     for said, words in (
         (reply(content=None, refusal="I cannot."), "refused to reply: I cannot."),
-        (reply("length", content=""), "--human-arg max_tokens=N"),
+        (reply("length", content=""), "raise the token limit with --human-arg max_tokens=N"),
         (reply("content_filter", content=""), "the provider's filter withheld"),
     ):
         async with ScriptedServer(asks_once, fault=lambda _, said=said: said) as server:

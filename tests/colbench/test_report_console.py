@@ -162,6 +162,13 @@ def test_after_a_run_there_are_few_lines_that_break_no_word(capsys):
         assert not any(line.endswith("http") for line in table)
 
 
+def test_the_time_is_named_as_that_of_the_dialogues(capsys):
+    rollouts = [replace(rollout(0, 1.0, 0.0), started="2026-01-01T00:00:00", seconds=16.0)]
+    said = "dialogue time 16 s without starting the run and scoring"
+    assert said in " ".join(shown(rollouts).split())
+    assert said in " ".join(" ".join(printed(rollouts, capsys)).split())
+
+
 def test_after_a_run_every_row_says_something_and_the_next_commands_follow(capsys):
     shown = printed([rollout(0, 1.0, 0.0), rollout(1, 0.5, 0.5), rollout(2, 0.0, 0.0)], capsys)
     rows = {line[2:].split("  ")[0]: line for line in shown if line.startswith("  ")}

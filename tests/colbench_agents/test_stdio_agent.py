@@ -211,7 +211,7 @@ def test_one_that_does_not_get_ready_is_refused_before_the_run(name, fault, reas
     ("given", "said"),
     [
         ("./nowhere --flag", "the program ./nowhere was not found"),
-        ("", "the program is missing; write, for example, cmd:./my_agent --flag"),
+        ("", "name a program after `cmd:`, for example cmd:./my_agent --flag"),
         ("'half", "cannot be split into words"),
         (str(FAULTY), f"not executable; run chmod \\+x {FAULTY}"),
     ],

@@ -165,7 +165,7 @@ def test_another_version_of_the_domains_package_is_flagged(place, bundle):
     assert (finding["rule"], finding["severity"]) == ("lock.version", "flag")
     assert finding["message"] == ("domain numbers of numbers 1.0, verified with numbers 2.0")
     assert receipt["domain_package"] == "numbers 2.0"
-    assert receipt["tier"] == "T2"
+    assert receipt["level"] == "V2"
 
 
 def test_without_the_domains_package_a_bundle_is_not_judged(place, bundle, tmp_path):

@@ -180,7 +180,7 @@ def test_the_site_of_any_clone_is_the_same_and_has_the_three_in_their_order(way,
     rows = json.loads(board.read_text())["rows"]
     assert [row["name"] for row in rows] == list(reversed(AGENTS))
     assert [row["rank"]["place"] for row in rows] == [1, 2, 3]
-    assert [row["tier"] for row in rows] == ["T2"] * 3
+    assert [row["level"] for row in rows] == ["V2"] * 3
     for row in rows:
         rollouts = (way.runs / row["name"] / "rollouts.jsonl").read_text().splitlines()
         values = [json.loads(line)["scores"]["default"]["value"] for line in rollouts]

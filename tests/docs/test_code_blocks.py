@@ -109,12 +109,14 @@ authors = ["A. Person"]
 contact = "a@example.org"
 track = "open"
 description = "An agent of the documentation."
-models = []
 
 [disclosures]
 trained_on_colbench = false
 human_in_the_loop = false
 tools = "none"
+
+[[models]]
+name = "my-model"
 """
 """A reader's answers to the questions of `colbench submit pack --template`."""
 

@@ -32,7 +32,7 @@ def evaluate(url: str, agent: str, human: str, *flags: str) -> list[str]:
 
 @pytest.fixture
 def served(tmp_path):
-    """Yield the address of `colbench doctor --serve-faults`, which Ctrl-C ends in order."""
+    """Yield what `colbench doctor --serve-faults` prints while it serves; Ctrl-C ends it in order."""
     command = [*COMMAND, "doctor", "--serve-faults", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as server:
         assert server.stdout
@@ -44,17 +44,23 @@ def served(tmp_path):
         assert "http-429" in text
         assert "o-series" in text
         try:
-            yield re.findall(r"NAME@(http://\S+)", text)[0]
+            yield text
         finally:
             server.send_signal(signal.SIGINT)
             assert server.wait(10) == 0
 
 
+def test_what_is_served_says_first_how_to_try_it_without_faults(served):
+    trial = r"Try it without faults: colbench eval --agent openai:ok@http://127\.0\.0\.1:\d+/v1 --limit 5\n"
+    assert re.match(trial, served)
+
+
 @pytest.mark.weekly
 def test_an_agent_is_tried_on_the_served_faults(served, tmp_path):
+    url = re.findall(r"NAME@(http://\S+)", served)[0]
     for name, code in [("http-429/3+html/5", 0), ("null", 1), ("http-404", 2)]:
         flags = ("--tasks", "bundled:backend", "--limit", "2", "--out", name.replace("/", "-"))
-        command = evaluate(served, name, "ok", *flags)
+        command = evaluate(url, name, "ok", *flags)
         ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert ended.returncode == code, ended.stderr
         assert "Traceback" not in ended.stderr

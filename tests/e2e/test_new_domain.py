@@ -164,7 +164,7 @@ def test_entries_stand_on_a_board(place: Path, runs: Path, run: Run):
     for agent in ("sql-asker", "sql-guesser"):
         (place / f"{agent}.toml").write_text(META.format(agent))
         run("colbench", "submit", "pack", runs / agent, "--meta", f"{agent}.toml", "--out", agent)
-        assert "verification tier T2" in run("colbench", "verify", agent)
+        assert "verification level V2" in run("colbench", "verify", agent)
         run("colbench", "leaderboard", "accept", "board", agent)
     run("colbench", "leaderboard", "build", "board", "--out", "site")
     (table,) = (place / "site" / "boards").glob("open-sql-*/index.html")

@@ -11,6 +11,7 @@ from colbench.command import describe
 
 OTHER = (
     ("openai:MODEL[@URL]", "a model on any OpenAI-compatible server"),
+    ("azure:DEPLOYMENT[@ENDPOINT]", "a model on Azure OpenAI"),
     ("vllm:MODEL_OR_PATH", "a model on a vLLM server that ColBench starts and stops"),
     ("local:MODEL_OR_PATH", "a model loaded into the run's own process, without a server"),
     ("cmd:COMMAND", "a program in any language, over stdin and stdout"),
@@ -18,9 +19,6 @@ OTHER = (
     ("path/to/file.py:attribute", "a class of your own"),
     ("package.module:attribute", "an installed class"),
 )
-
-TAKE_MORE = {"openai", "vllm", "local", "cmd", "http", "https"}
-"""Agent names that are valid only with an addition, such as a model's name."""
 
 
 def add_to(actions: Any) -> None:
@@ -34,12 +32,12 @@ def add_to(actions: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the table of agents."""
-    from colbench.plugins import explain, names
+    from colbench.plugins import MORE, explain, names
 
     own = [
         (name, explain("agent", name)[0].partition("\n")[0])
         for name in names("agent")
-        if name not in TAKE_MORE
+        if name not in MORE
     ]
     _print_json([*own, *OTHER]) if args.json else _print([*own, *OTHER])
     return 0

@@ -109,7 +109,9 @@ def _run(box: Sandbox, command: Sequence[str]) -> None:
     )
     said = ended.stderr.decode(errors="replace").strip().splitlines()
     if ended.returncode:
-        raise SandboxError(said[-1] if said else f"the self-test ended with {ended.returncode}")
+        raise SandboxError(
+            said[-1] if said else f"the self-test ended with exit status {ended.returncode}"
+        )
 
 
 def _echo(listener: socket.socket) -> None:

@@ -1,4 +1,4 @@
-"""The isolation of the fork server by the mechanisms of its tier. It happens once, before any candidate.
+"""The isolation of the fork server by the mechanisms of its tier, once, before any candidate runs.
 
 `enter` comes first and moves the process into namespaces, unless bubblewrap has already done so. `confine` comes after
 the last import and removes the permissions of the process.

@@ -12,7 +12,7 @@ from msgspec import Struct
 from colbench.stats import Estimate
 from colbench_leaderboard.bundle.schema import Lock, Model, Submission, Track
 from colbench_leaderboard.store.layout import Record
-from colbench_leaderboard.verify.receipt import Finding, Receipt, Summary, Tier
+from colbench_leaderboard.verify.receipt import Finding, Level, Receipt, Summary
 
 
 class Rank(Struct, frozen=True, kw_only=True):
@@ -40,8 +40,8 @@ class Row(Struct, frozen=True, kw_only=True):
     human_in_the_loop: bool
     agent_process: str
     """The kind of process that ran the agent, such as "in-process", or "not stated" if the bundle does not state it."""
-    tier: Tier
-    """T3 if the maintainers ran the system, too, and their results agree; else the tier of the receipt."""
+    level: Level
+    """The verification level: V3 if the maintainers also ran the system and their results agree, else the receipt's."""
     rerun: str
     """The digest of the bundle in which the maintainers ran this system themselves; "" if they did not."""
     reruns: str

@@ -33,7 +33,7 @@ from colbench_leaderboard.store.entries import (
 from colbench_leaderboard.store.layout import Record, bundle_folder
 from colbench_leaderboard.store.log import Log, read_log
 from colbench_leaderboard.verify.findings import awaits_decision
-from colbench_leaderboard.verify.receipt import CellScore, Finding, Summary, Tier
+from colbench_leaderboard.verify.receipt import CellScore, Finding, Level, Summary
 
 if TYPE_CHECKING:
     import numpy as np
@@ -79,10 +79,10 @@ def board_results(store: Path, standings: Standings, board: Board) -> Results:
 def _entry(store: Path, accepted: Record, current: Record) -> Entry:
     receipt = read_receipt(store, current)
     summary = read_summary(store, current, receipt)
-    if receipt.tier is None or not HASH.fullmatch(receipt.tasks):
+    if receipt.level is None or not HASH.fullmatch(receipt.tasks):
         raise DataError(
-            f"record {current.number} puts its bundle on a board, but the bundle's receipt lacks the tier or the hash "
-            "of the tasks"
+            f"record {current.number} puts its bundle on a board, but the bundle's receipt lacks the verification "
+            "level or the hash of the tasks"
         )
     with read_kept_bundle(store, current.bundle) as bundle:
         if bundle.digest != current.bundle:
@@ -138,9 +138,9 @@ def _competes(entry: Entry) -> bool:
 
 
 class _Trust(Struct, frozen=True, kw_only=True):
-    """The trust in an entry: its tier and findings."""
+    """The trust in an entry: its verification level and findings."""
 
-    tier: Tier
+    level: Level
     rerun: str
     """See `Row.rerun`."""
     flags: tuple[Finding, ...]
@@ -160,7 +160,7 @@ def _trust(entry: Entry, rerun: Entry | None, results: Results) -> _Trust:
         if decided < rerun.accepted.number:
             pending.append(RERUN_DIFFERS)
     return _Trust(
-        tier="T3" if agrees else cast(Tier, entry.receipt.tier),
+        level="V3" if agrees else cast(Level, entry.receipt.level),
         rerun=rerun.bundle if rerun else "",
         flags=tuple(flags),
         pending=tuple(pending),
@@ -206,7 +206,7 @@ def _row(store: Path, entry: Entry, rank: Rank | None, results: Results, trust: 
         trained_on_colbench=about.disclosures.trained_on_colbench,
         human_in_the_loop=about.disclosures.human_in_the_loop,
         agent_process=entry.lock.agent_process,
-        tier=trust.tier,
+        level=trust.level,
         rerun=trust.rerun,
         reruns=entry.accepted.reruns,
         flags=tuple(dict.fromkeys(flag.rule for flag in trust.flags)),

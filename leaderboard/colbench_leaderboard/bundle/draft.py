@@ -26,6 +26,7 @@ from colbench_leaderboard.bundle.redaction import (
     public_spec,
 )
 from colbench_leaderboard.bundle.schema import Lock, LockedTasks, Submission
+from colbench_leaderboard.bundle.submission import MODEL_TABLE
 from colbench_leaderboard.bundle.tracks import departures
 
 NAMED = 5
@@ -47,11 +48,12 @@ class Draft(NamedTuple):
     """Number of dialogues that contain the path of the user's home folder."""
 
 
-def draft(run: Path, submission: Submission) -> Draft:
+def draft(run: Path, submission: Submission, *, meta: str = "submission.toml") -> Draft:
     """Return the draft of a run's bundle.
 
-    `run`: the run's folder. Raises UserError, with all reasons, if the run cannot be published: it mixes
-    configurations, lacks dialogues, was made with `told="all"`, or breaks the track's rules.
+    `run`: the run's folder. `meta`: the submission's file, for messages. Raises UserError, with all reasons, if the run
+    cannot be published: it mixes configurations, lacks dialogues, was made with `told="all"`, breaks the track's rules,
+    or uses a model although the submission names none.
     """
     folder = RunFolder(run)
     record = folder.record()
@@ -69,6 +71,7 @@ def draft(run: Path, submission: Submission) -> Draft:
         flaws.append(
             f'it does not qualify for the track "standard", only for "open" (set `track`):{listed}'
         )
+    flaws += _unnamed_model(record, submission, meta)
     if flaws:
         raise UserError(
             "\n".join([f"{run} cannot be submitted:", *(f"  {flaw}" for flaw in flaws)])
@@ -82,6 +85,14 @@ def draft(run: Path, submission: Submission) -> Draft:
         outside=len(held.places) - len(keys),
         homes=len(held.homes.intersection(keys)),
     )
+
+
+def standard_departures(run: Path) -> list[str]:
+    """Return the reasons why the run in a folder does not qualify for the standard track."""
+    folder = RunFolder(run)
+    record = folder.record()
+    domain = _domain(recorded_tasks(folder, record))
+    return departures(_lock(record, public_record(record), domain))
 
 
 def _keys(tasks: Sequence[Task], record: RunRecord) -> Iterator[str]:
@@ -166,6 +177,17 @@ def _mixed(record: RunRecord, held: _Held) -> list[str]:
             f"as {held.foreign_one}; keep one configuration per folder"
         )
     return flaws
+
+
+def _unnamed_model(record: RunRecord, submission: Submission, meta: str) -> list[str]:
+    """Return a flaw if the agent's description in the run's record names a model, but the submission names none."""
+    if submission.models or not record.pins.get("agent", {}).get("model"):
+        return []
+    table = "".join(f"\n    {line}" for line in MODEL_TABLE)
+    return [
+        f"its agent {record.config.agent} uses a model, but {meta} names none; replace the line `models = []` with a "
+        f"table for each model, at the end of the file:{table}"
+    ]
 
 
 def _changed(record: RunRecord) -> list[str]:

@@ -130,9 +130,10 @@ def parse_manifest(content: bytes) -> dict[str, str]:
 
 
 def require_manifest(folder: Path, digests: Mapping[str, str], names: set[str]) -> None:
-    """Raise Refused unless the files match the manifest.
+    """Check the files of a bundle against its manifest.
 
-    Rules: `manifest.missing`, `manifest.unlisted`, `manifest.digest`, `blob.digest`.
+    `digests`: the digest of each file according to the manifest. `names`: the files in `folder`. Raises Refused, with
+    the rule `manifest.missing`, `manifest.unlisted`, `manifest.digest` or `blob.digest`, if they differ.
     """
     if missing := sorted(digests.keys() - names):
         raise Refused(

@@ -27,7 +27,10 @@ PER_FILE = 1000
 """Maximum number of trajectories in a file."""
 
 Track = Literal["standard", "open"]
-"""`standard`: a domain's test tasks, the rule-based human, 10 turns, unmodified ColBench. `open`: no restrictions."""
+"""`standard`: a domain's test tasks, the rule-based human, 10 turns, unmodified ColBench.
+
+`open`: any complete run on tasks of one domain, except a run with `--told all`.
+"""
 MOST_TEXT = 2000
 """Maximum number of characters of a long text, such as a description or a reason."""
 Text = Annotated[str, Meta(max_length=MOST_TEXT)]

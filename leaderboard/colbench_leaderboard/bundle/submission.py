@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ QUESTIONS = {
     "track": '"standard" (bundled or official test tasks, the rule-based human, 10 turns, a clean harness) or "open"',
     "description": "description of the system, in a few sentences",
     "link": "https:// URL of a paper or repository; may be empty",
-    "models": "the models that the system uses; may be an empty list",
+    "models": "the models that the system uses; an empty list if it uses none",
     "license": 'license of the transcripts: "CC-BY-4.0" or "CC0-1.0"',
     "models.name": "a model's name, such as Qwen/Qwen3-8B",
     "models.revision": "the model's version, or the commit of its weights; may be empty",
@@ -40,6 +41,13 @@ QUESTIONS = {
     "disclosures.tools": 'tools that the system uses besides its model (for example, search), or "none"',
 }
 """The question that each key answers."""
+MODEL_TABLE = (
+    "[[models]]",
+    *(f"{name} = …  # {QUESTIONS[f'models.{name}']}" for name in Model.__struct_fields__),
+)
+"""The lines that describe one model, to fill in."""
+HEADERS = {"models": "[[models]]", "disclosures": "[disclosures]"}
+"""The line above each table of the file."""
 SCORES = {
     "acc",
     "accuracy",
@@ -89,6 +97,9 @@ def read_submission(path: Path) -> Submission:
     """
     try:
         values = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError as cause:
+        command = f"colbench submit pack RUN --template {shlex.quote(str(path))}"
+        raise DataError(f"--meta: {path} does not exist; create it with `{command}`") from cause
     except OSError as cause:
         raise DataError(f"--meta: {path} cannot be read: {cause.strerror}") from cause
     except ValueError as cause:
@@ -100,11 +111,13 @@ def submission_of(values: dict[str, Any], file: str) -> Submission:
     """Return the submission from parsed values. Raises errors as `read_submission` does; they name `file`."""
     if key := score_key(values):
         raise DataError(
-            f"{file}: `{key}`: scores are not submitted; they are recomputed from the "
+            f"{file}: `{key}`{_table(key)}: scores are not submitted; they are recomputed from the "
             "transcripts. Delete the key"
         )
     if unknown := list(_unknown(values)):
-        raise DataError(f"{file}: unknown key `{unknown[0]}`; known keys: {', '.join(QUESTIONS)}")
+        raise DataError(
+            f"{file}: unknown key `{unknown[0]}`{_table(unknown[0])}; known keys: {', '.join(QUESTIONS)}"
+        )
     if open_questions := list(_unanswered(values)):
         asked = "\n".join(f"  {key}: {QUESTIONS[key]}" for key in open_questions)
         raise DataError(f"{file}: these questions have no answer:\n{asked}")
@@ -158,25 +171,45 @@ def to_toml(values: dict[str, Any]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def template() -> str:
-    """Return a submission.toml to fill in."""
-    model = ("name", "revision", "open_weights", "license")
-    example = [f"# {name} = …  # {QUESTIONS[f'models.{name}']}" for name in model]
+def template(departures: Sequence[str] = ()) -> str:
+    """Return a submission.toml to fill in.
+
+    `departures`: why the run does not qualify for the standard track; if there are any, the file lists them, and its
+    track is `open`.
+    """
     questions = Disclosures.__struct_fields__
     return "\n".join(
         [
-            *_pairs("", TEMPLATE),
+            *_head(departures),
             f"# models: {QUESTIONS['models']}",
             "models = []",
             "# or, instead of the line above, one table per model at the end of the file:",
-            "# [[models]]",
-            *example,
+            *(f"# {line}" for line in MODEL_TABLE),
             "",
             "[disclosures]",
             *(f"# {name} = …  # {QUESTIONS[f'disclosures.{name}']}" for name in questions),
             "",
         ]
     )
+
+
+def _head(departures: Sequence[str]) -> list[str]:
+    """Return the lines of a template above its tables."""
+    if not departures:
+        return _pairs("", TEMPLATE)
+    lines = _pairs("", {**TEMPLATE, "track": "open"})
+    at = lines.index('track = "open"')
+    lines[at:at] = [
+        '# This run does not qualify for "standard":',
+        *(f"#   {each}" for each in departures),
+    ]
+    return lines
+
+
+def _table(key: str) -> str:
+    """Return a note about the table that a dotted key belongs to; "" for a key outside of tables."""
+    header = HEADERS.get(key.partition(".")[0]) if "." in key else None
+    return f" (keys after {header} belong to it)" if header else ""
 
 
 def _pairs(prefix: str, values: dict[str, Any]) -> list[str]:

@@ -54,7 +54,7 @@ colbench submit push runs/mine/bundle --to board
 """,
     "submit pack": """
 colbench submit pack runs/mine --interactive
-colbench submit pack --template about.toml
+colbench submit pack runs/mine --template about.toml
 colbench submit pack runs/mine --meta about.toml --out entry.tar.gz
 """,
     "submit push": """

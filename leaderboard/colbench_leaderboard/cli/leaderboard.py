@@ -80,7 +80,7 @@ def _add_accept(actions: Any) -> None:
         "--reruns",
         metavar="DIGEST",
         help="the entry whose system you ran yourself to make this bundle; the bundle is not "
-        "ranked, and the entry becomes T3 if the results agree",
+        "ranked, and the entry gets level V3 if the results agree",
     )
     apart.add_argument(
         "--reference-line",
@@ -184,7 +184,7 @@ def _decide(args: argparse.Namespace) -> int:
     outcome = verify_for_store(args, bundle, against)
     with tempfile.TemporaryDirectory(prefix="colbench-accept-") as made:
         outcome.write(Path(made))
-        if outcome.receipt.tier is not None or args.refuse is not None:
+        if outcome.receipt.level is not None or args.refuse is not None:
             return decide(args, Path(made))
     say_objections(outcome.receipt)
     say("Nothing was recorded; use --refuse REASON to record a refusal.")
@@ -282,7 +282,7 @@ def _rescore(args: argparse.Namespace, bundle: str) -> bool:
         raise DataError(f"bundle {bundle} is not a current entry of {store}")
     folder = bundle_folder(store, bundle)
     outcome = verify_for_store(args, folder, verified_against(store, record))
-    if outcome.receipt.tier is None:
+    if outcome.receipt.level is None:
         return False
     with tempfile.TemporaryDirectory(prefix="colbench-rescore-") as made:
         outcome.write(Path(made))

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from colbench_leaderboard.verify.receipt import Finding, Outcome, Receipt, Summary
     from colbench_leaderboard.verify.verification import Seen
 
-TIERS = {
-    "T0": "well-formed",
-    "T1": "rescored",
-    "T2": "rescored, simulated human replayed",
-    "T3": "rerun by the maintainers",
+LEVELS = {
+    "V1": "rescored",
+    "V2": "rescored, simulated human replayed",
+    "V3": "rerun by the maintainers",
 }
+"""What each verification level means."""
 MEANS = (
     "The scores follow from the transcripts; verification cannot show who wrote the transcripts."
 )
@@ -55,12 +55,12 @@ def say_decision(record: Record, head: str) -> None:
 
 
 def say_objections(receipt: Receipt) -> None:
-    """Print the refusals and flags of a receipt, and its tier; notes are not printed."""
+    """Print the refusals and flags of a receipt, and its verification level; notes are not printed."""
     for (severity, rule), found in _by_rule(receipt.findings).items():
         if severity != "note":
             for line in _shortened(found):
                 say(f"{severity:<8} {rule}: {line}", STYLES[severity])
-    say(f"tier     {receipt.tier}" if receipt.tier else "refused")
+    say(f"level    {receipt.level}" if receipt.level else "refused")
 
 
 def say_pending(store: str, receipt: Receipt) -> None:
@@ -148,14 +148,12 @@ def _located(found: Finding) -> str:
 
 
 def _verdict(receipt: Receipt) -> tuple[str, str]:
-    if receipt.tier is None:
+    if receipt.level is None:
         refusals = sum(each.severity == "refusal" for each in receipt.findings)
         return f"refused, for {numbers.count(refusals, 'reason')}", "red"
     flags = sum(each.severity == "flag" for each in receipt.findings)
     flagged = f", with {numbers.count(flags, 'flag')}" if flags else ""
-    verdict = (
-        f"accepted{flagged}: {TIERS[receipt.tier]} (verification tier {receipt.tier} of T1 to T3)"
-    )
+    verdict = f"accepted{flagged}: {LEVELS[receipt.level]} (verification level {receipt.level} of V1 to V3)"
     return verdict, "yellow" if flags else "green"
 
 

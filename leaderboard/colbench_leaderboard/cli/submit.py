@@ -53,7 +53,8 @@ def _add_pack(actions: Any) -> None:
     parser.add_argument(
         "--template",
         metavar="FILE",
-        help="write the questions for --meta to a new file (`-`: print them), and exit",
+        help="write the questions for --meta to a new file (`-`: print them), and exit; with RUN, the file's `track` "
+        "suits the run",
     )
     parser.add_argument(
         "--interactive",
@@ -73,7 +74,7 @@ def _add_pack(actions: Any) -> None:
 def pack(args: argparse.Namespace) -> int:
     """Print what the bundle of a run contains, and write it unless `--dry-run` is given."""
     if args.template is not None:
-        return _write_template(args.template)
+        return _write_template(args.template, args.folder)
     from colbench_leaderboard.bundle import pack as packing
     from colbench_leaderboard.bundle.draft import draft
     from colbench_leaderboard.bundle.submission import read_submission
@@ -81,7 +82,8 @@ def pack(args: argparse.Namespace) -> int:
     if args.folder is None:
         raise UserError("RUN is missing: the run folder that `colbench eval --out RUN` writes")
     folder = Path(args.folder)
-    ready = draft(folder, read_submission(_meta(args, folder)))
+    meta = _meta(args, folder)
+    ready = draft(folder, read_submission(meta), meta=str(meta))
     _show(ready)
     if args.dry_run:
         return 0
@@ -93,15 +95,18 @@ def pack(args: argparse.Namespace) -> int:
     return 0
 
 
-def _write_template(file: str) -> int:
+def _write_template(file: str, run: str | None) -> int:
+    """Write or print the questions; with a run, `track` and the next command suit this run."""
+    from colbench_leaderboard.bundle.draft import standard_departures
     from colbench_leaderboard.bundle.submission import template
 
+    text = template(standard_departures(Path(run)) if run else ())
     if file == "-":
-        sys.stdout.write(template())
+        sys.stdout.write(text)
     else:
-        _write_new(Path(file), template(), "--template")
+        _write_new(Path(file), text, "--template")
         say_field("template", file)
-        command = f"colbench submit pack RUN --meta {shlex.quote(file)}"
+        command = f"colbench submit pack {shlex.quote(run or 'RUN')} --meta {shlex.quote(file)}"
         say_field("next", f"answer its questions, then run {command}")
     return 0
 

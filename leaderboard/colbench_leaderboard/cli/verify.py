@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(output.as_json(outcome))
     else:
         output.say_outcome(outcome, out)
-    return REFUSED if outcome.receipt.tier is None else 0
+    return REFUSED if outcome.receipt.level is None else 0
 
 
 def own_tasks(bundle: Bundle, source: str | None) -> list[Task]:

@@ -197,7 +197,7 @@ def _cells(row: Row) -> dict[str, object]:
         "name": row.name,
         "organization": row.organization,
         "bundle": row.bundle,
-        "tier": row.tier,
+        "level": row.level,
         "flags": " ".join(row.flags),
         "pending": " ".join(dict.fromkeys(flag.rule for flag in row.pending)),
         "date": row.date,

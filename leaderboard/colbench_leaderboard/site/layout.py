@@ -81,7 +81,7 @@ def site_templates() -> Environment:
     templates.globals |= {
         "policy": POLICY,
         "tracks": text.TRACKS,
-        "tiers": text.TIERS,
+        "levels": text.LEVELS,
         "curve_chart": curve_chart,
         "interval_bar": interval_bar,
         "scatter_chart": scatter_chart,

@@ -1,4 +1,4 @@
-"""Pages about the whole site: the boards, the paper's table, the log, and the definitions of numbers and tiers."""
+"""Pages about the whole site: the boards, the paper's table, the log, and the definitions of levels and numbers."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def log(standings: Standings) -> Page:
 
 
 def about() -> Page:
-    """Return the page that explains tiers, tracks and numbers."""
+    """Return the page that explains verification levels, tracks and numbers."""
     return Page(path="about.html", template="about", title="About")
 
 

@@ -38,7 +38,7 @@ def pages(row: Row, board: Board) -> tuple[Page, Page]:
         "interval": bare_percent_range(score),
         "bar": score,
         "place": place.removeprefix(", ").capitalize(),
-        "facts": f"{row.tier} · {row.turns.mean:.1f} turns per dialogue · accepted {row.date}",
+        "facts": f"verification level {row.level} · {row.turns.mean:.1f} turns per dialogue · accepted {row.date}",
     }
     return (
         Page(path=f"{here}/badge.svg", template="badge", title=row.name, data=badge),

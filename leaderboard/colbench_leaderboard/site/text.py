@@ -1,17 +1,16 @@
-"""Names of tracks and tiers, and the shortening of long texts."""
+"""Names of tracks and verification levels, and the shortening of long texts."""
 
 from __future__ import annotations
 
 from colbench.command import printable
 from colbench_leaderboard.bundle.schema import Track
-from colbench_leaderboard.verify.receipt import Tier
+from colbench_leaderboard.verify.receipt import Level
 
 TRACKS: dict[Track, str] = {"standard": "Standard", "open": "Open"}
-TIERS: dict[Tier, str] = {
-    "T0": "well-formed",
-    "T1": "rescored",
-    "T2": "the simulated human was replayed",
-    "T3": "rerun by the maintainers",
+LEVELS: dict[Level, str] = {
+    "V1": "rescored",
+    "V2": "the simulated human was replayed",
+    "V3": "rerun by the maintainers",
 }
 LONGEST = 20_000
 """Maximum number of characters of a single text on a page."""

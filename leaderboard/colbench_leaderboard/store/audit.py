@@ -120,11 +120,11 @@ def _check_record(store: Path, record: Record) -> None:
         return
     receipt = read_receipt(store, record)
     folder = verified_folder(store, record.bundle, record.receipt)
-    if record.decision != "refused" and receipt.tier is None:
+    if record.decision != "refused" and receipt.level is None:
         raise DataError(
             f"{folder / RECEIPT}: the receipt refuses the bundle, but record {record.number} accepted it"
         )
-    if receipt.tier is None and not receipt.summary:
+    if receipt.level is None and not receipt.summary:
         return
     read_summary(store, record, receipt)
     read_scores(store, record, receipt)

@@ -17,7 +17,13 @@ from colbench_leaderboard.bundle.plain_text import look_alike
 from colbench_leaderboard.bundle.read import Bundle, read_bundle
 from colbench_leaderboard.bundle.refused import shown
 from colbench_leaderboard.bundle.schema import MOST_TEXT
-from colbench_leaderboard.store.entries import parse, parse_scores, read_named, read_receipt
+from colbench_leaderboard.store.entries import (
+    parse,
+    parse_receipt,
+    parse_scores,
+    read_named,
+    read_receipt,
+)
 from colbench_leaderboard.store.layout import Record, bundle_folder, verified_folder
 from colbench_leaderboard.store.log import Log, require_latest, writing
 from colbench_leaderboard.store.plain import read_plain
@@ -38,7 +44,7 @@ def accept(
     with writing(store) as log, read_bundle(bundle) as found:
         require_latest(log.log, found.digest, "accepted")
         receipt = _whole(verified, found.digest)
-        if receipt.tier is None:
+        if receipt.level is None:
             raise UserError(
                 f"{bundle}: refused by its receipt: {_reasons(receipt)}; record the refusal with "
                 "`colbench leaderboard accept --refuse REASON`"
@@ -95,7 +101,7 @@ def rescore(store: Path, bundle: str, verified: Path, reason: str) -> Record | N
     require_reason(reason)
     with writing(store) as log:
         require_latest(log.log, bundle, "rescored")
-        if _whole(verified, bundle).tier is None:
+        if _whole(verified, bundle).level is None:
             raise UserError(
                 f"bundle {bundle}: refused by the new rules; remove it with `colbench "
                 "leaderboard remove`"
@@ -277,7 +283,7 @@ def _check(verified: Path) -> None:
     """Raise DataError unless scores and summary match the receipt; a refused bundle may lack both files."""
     receipt = _receipt(verified)
     for name, digest in ((SCORES, receipt.scores), (SUMMARY, receipt.summary)):
-        if digest or receipt.tier is not None:
+        if digest or receipt.level is not None:
             content = read_named(verified / name, digest)
             if name == SCORES:
                 parse_scores(content, verified / name)
@@ -287,7 +293,7 @@ def _check(verified: Path) -> None:
 
 def _receipt(verified: Path) -> Receipt:
     path = verified / RECEIPT
-    return parse(read_plain(path), Receipt, path)
+    return parse_receipt(read_plain(path), path)
 
 
 def _reasons(receipt: Receipt) -> str:

@@ -6,15 +6,17 @@ from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from colbench.errors import DataError
 from colbench_leaderboard.bundle.encoding import sha256
 from colbench_leaderboard.bundle.read import Bundle, read_bundle
-from colbench_leaderboard.bundle.refused import Refused
+from colbench_leaderboard.bundle.refused import Refused, shown
 from colbench_leaderboard.store.layout import Record, bundle_folder, verified_folder
 from colbench_leaderboard.store.plain import read_plain
 from colbench_leaderboard.verify.receipt import (
     RECEIPT,
+    SCHEMA,
     SCORES,
     SUMMARY,
     CellScore,
@@ -22,7 +24,14 @@ from colbench_leaderboard.verify.receipt import (
     Summary,
 )
 
-Kind = TypeVar("Kind", Receipt, Summary)
+
+class _Versioned(Struct, frozen=True):
+    """The part of a receipt that names its format."""
+
+    schema: str
+
+
+Kind = TypeVar("Kind", _Versioned, Receipt, Summary)
 
 
 def read_kept_bundle(store: Path, bundle: str) -> Bundle:
@@ -37,7 +46,7 @@ def read_kept_bundle(store: Path, bundle: str) -> Bundle:
 def read_receipt(store: Path, record: Record) -> Receipt:
     """Return the receipt that a record names. Raises DataError if the receipt is missing or does not match its hash."""
     path = verified_folder(store, record.bundle, record.receipt) / RECEIPT
-    receipt = parse(read_named(path, record.receipt), Receipt, path)
+    receipt = parse_receipt(read_named(path, record.receipt), path)
     if receipt.bundle != record.bundle:
         raise DataError(
             f"{path}: belongs to bundle {receipt.bundle}, but is stored with bundle {record.bundle}"
@@ -74,6 +83,16 @@ def parse(content: bytes, kind: type[Kind], path: Path) -> Kind:
         return msgspec.json.decode(content, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
         raise DataError(f"{path}: {cause}") from cause
+
+
+def parse_receipt(content: bytes, path: Path) -> Receipt:
+    """Parse a receipt. Raises DataError, which names the file, if it is not valid or was written in another format."""
+    schema = parse(content, _Versioned, path).schema
+    if schema != SCHEMA:
+        raise DataError(
+            f"{path}: schema {shown(schema)}, expected {SCHEMA}; verify the bundle again with this version of ColBench"
+        )
+    return parse(content, Receipt, path)
 
 
 def parse_scores(content: bytes, path: Path) -> list[CellScore]:

@@ -55,7 +55,7 @@ class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     reruns: DigestOrNone = ""
     """For an accepted rerun: the digest of the entry whose system the maintainers ran again.
 
-    The rerun is not ranked; if its results agree with those of that entry, the entry has tier T3.
+    The rerun is not ranked; if its results agree with those of that entry, the entry has verification level V3.
     """
     deleted: bool = False
     """For removed entries: True if the bundle's files were deleted."""

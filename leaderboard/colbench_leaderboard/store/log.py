@@ -37,7 +37,7 @@ AFTER: dict[str, tuple[Decision, ...]] = {
 
 
 class Log(Struct, frozen=True, kw_only=True):
-    """A log that has passed all checks."""
+    """The log of a store, as read from disk and checked."""
 
     records: tuple[Record, ...]
     head: str

@@ -21,10 +21,10 @@ from colbench.stats import Estimate
 from colbench.version import __version__
 from colbench_leaderboard.bundle.encoding import canonical, sha256
 
-SCHEMA = "colbench.receipt/1"
+SCHEMA = "colbench.receipt/2"
 SCORES, SUMMARY, RECEIPT = "scores.jsonl", "summary.json", "receipt.json"
-Tier = Literal["T0", "T1", "T2", "T3"]
-"""T0: well-formed. T1: rescored. T2: the simulated human was replayed. T3: the maintainers repeated the run."""
+Level = Literal["V1", "V2", "V3"]
+"""A verification level. V1: rescored. V2: the simulated human was replayed. V3: the maintainers repeated the run."""
 Severity = Literal["refusal", "flag", "note"]
 """A refusal rejects an entry; a note is only recorded.
 
@@ -111,8 +111,8 @@ class Receipt(Struct, frozen=True, kw_only=True):
     tasks: str
     """The hash of the receiver's own tasks."""
     scorer: str
-    tier: Tier | None
-    """The tier; None if the bundle is refused."""
+    level: Level | None
+    """The verification level; None if the bundle is refused."""
     findings: tuple[Finding, ...]
     replayed: int
     """Number of the human's replies that were generated again and are the same."""
@@ -159,7 +159,7 @@ def refused(bundle: str, tasks: str, findings: tuple[Finding, ...], *, package: 
             domain_package=package or UNSET,
             tasks=tasks,
             scorer="",
-            tier=None,
+            level=None,
             findings=findings,
             replayed=0,
             scores="",
@@ -175,7 +175,7 @@ def accepted(
     *,
     package: str,
     scorer: str,
-    tier: Tier,
+    level: Level,
     replayed: int,
     summary: Summary,
     scores: Sequence[CellScore],
@@ -187,7 +187,7 @@ def accepted(
         domain_package=package or UNSET,
         tasks=tasks,
         scorer=scorer,
-        tier=tier,
+        level=level,
         findings=findings,
         replayed=replayed,
         scores=_hash(_lines(scores)),

@@ -20,7 +20,7 @@ from colbench_leaderboard.verify import lock, protocol
 from colbench_leaderboard.verify.findings import Findings
 from colbench_leaderboard.verify.grid import Grid, report_failure, tasks_hash
 from colbench_leaderboard.verify.judging import judge
-from colbench_leaderboard.verify.receipt import Outcome, Tier, accepted, refused
+from colbench_leaderboard.verify.receipt import Level, Outcome, accepted, refused
 from colbench_leaderboard.verify.replay import is_keyless, sample
 from colbench_leaderboard.verify.scores import summarize
 from colbench_leaderboard.verify.tally import Tally
@@ -143,7 +143,7 @@ class _Verification:
 
     def accepted(self, package: str) -> Outcome:
         """Return the outcome if nothing was refused; `package`: see `Receipt.domain_package`."""
-        tier: Tier = "T2" if self.tally.replayed else "T1"
+        level: Level = "V2" if self.tally.replayed else "V1"
         scores = self.tally.scores
         return accepted(
             self.bundle.digest,
@@ -151,7 +151,7 @@ class _Verification:
             self.findings.all(),
             package=package,
             scorer=self.tally.scorer,
-            tier=tier,
+            level=level,
             replayed=self.tally.same,
             summary=summarize(
                 scores,

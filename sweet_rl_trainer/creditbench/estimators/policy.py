@@ -62,7 +62,7 @@ def pmi(bench: Bench, policy: Reader) -> list[Scores]:
 
 
 def self_teacher(bench: Bench, policy: Reader) -> list[Scores]:
-    """Return the gain in likelihood of each candidate when the same model is told every open decision at the start."""
+    """Return how much more likely each candidate becomes if the model is told every open decision at the start."""
     told = opening(bench.task, "all")
     return _differences(bench, policy, informed_replies(bench, policy, told))
 

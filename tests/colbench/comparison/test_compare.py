@@ -10,10 +10,12 @@ import colbench
 from colbench.cli import main
 from colbench.comparison.model import SCHEMA
 from colbench.comparison.page import render_page
+from colbench.comparison.pins import notes
 from colbench.messages import Usage
 from colbench.rollout import Failure
 
 AGENTS = ("interviewer", "demonstrator", "guesser")
+FEW_TASKS = "fewer than 30 common tasks in backend: the intervals are too narrow"
 
 
 def success_by_cell(run):
@@ -238,7 +240,7 @@ def failed(played, rewrite):
 
 def test_a_run_whose_agent_failed_in_every_dialogue_has_no_other_scorer(played, failed):
     found = colbench.compare(played["interviewer"], failed)
-    assert (found.mismatches, found.notes) == ((), ())
+    assert (found.mismatches, found.notes) == ((), (FEW_TASKS,))
     assert found.difference("success").theirs == 0
 
 
@@ -295,6 +297,7 @@ def test_a_run_that_is_not_finished_says_on_how_many_tasks_it_has_no_dialogue_ye
     unfinished = rewrite(played["guesser"], lambda r: r if r.task_id in begun else None)
     assert colbench.compare(played["interviewer"], unfinished).notes == (
         "not all runs are finished; compared: 6 tasks with the same ID and content; no dialogue yet: 0 of A, 10 of B",
+        FEW_TASKS,
     )
 
 
@@ -307,6 +310,7 @@ def test_tasks_that_are_not_played_yet_do_not_count_as_different(played, rewrite
     assert colbench.compare(unfinished, first).notes == (
         "the runs have different tasks; compared: 2 tasks with the same ID and content; left out: 11 of A, 0 of B; "
         "no dialogue yet: 3 of A, 0 of B",
+        FEW_TASKS,
     )
 
 
@@ -315,7 +319,16 @@ def test_the_same_tasks_in_another_order_need_no_note(played, tmp_path):
     other = colbench.evaluate(agent="guesser", tasks=tasks, trials=2, out=tmp_path / "other")
     found = colbench.compare(played["interviewer"], other)
     assert found.domains["backend"].tasks == 16
-    assert found.notes == ()
+    assert found.notes == (FEW_TASKS,)
+
+
+def test_a_comparison_of_few_tasks_says_once_that_intervals_are_too_narrow(played, capsys):
+    runs = (played["interviewer"], played["guesser"])
+    assert main(["compare", *(str(run.path) for run in runs)]) == 0
+    assert capsys.readouterr().out.count(f"Warning: {FEW_TASKS}\n") == 1
+    assert render_page(colbench.compare(*runs), runs).count(FEW_TASKS) == 1
+    assert notes(runs, "default", {"backend": 29}) == [FEW_TASKS]
+    assert notes(runs, "default", {"backend": 30}) == []
 
 
 def test_runs_without_a_common_task_do_not_compare(played, tmp_path):
@@ -425,6 +438,23 @@ def test_the_json_has_every_number(played, capsys):
     found = msgspec.json.decode(printed, type=colbench.Comparison)
     assert found.schema == SCHEMA
     assert found == colbench.compare(played["interviewer"], played["guesser"])
+
+
+def test_a_folder_of_runs_stands_for_its_runs_and_a_file_in_it_is_a_mistake(
+    played, tmp_path, capsys
+):
+    out = tmp_path / "baselines"
+    for name in ("guesser", "interviewer"):
+        played[name].save(out / name)
+    (out / "compare.html").touch()
+    assert main(["compare", "--json", str(out)]) == 0
+    found = msgspec.json.decode(capsys.readouterr().out, type=colbench.Comparison)
+    assert [run.path for run in found.runs] == [str(out / "guesser"), str(out / "interviewer")]
+    assert main(["compare", *map(str, sorted(out.iterdir()))]) == 2
+    assert capsys.readouterr().err == (
+        f"colbench: {out}/compare.html is a file; pass the folders of runs, or one folder that "
+        f"contains them, such as {out}\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,9 @@ import tarfile
 
 import pytest
 
+from colbench import evaluate_async
 from colbench.cli import main
+from colbench.models.scripted_server import ScriptedServer
 from colbench.rollout import encode_rollout, read_rollouts
 from colbench_leaderboard.bundle.read import read_bundle
 
@@ -165,13 +167,28 @@ def test_a_harness_that_nobody_can_look_up_is_for_the_open_track(
     assert pack(folder, track(meta, "open"), "--dry-run") == 0
 
 
+async def test_a_run_of_a_model_is_refused_unless_the_model_is_named(meta, tmp_path, capsys):
+    async with ScriptedServer(lambda _: "I WANT TO ANSWER: def f(): return 1") as server:
+        agent = f"openai:{server.model}@{server.base_url}"
+        await evaluate_async(agent=agent, limit=1, out=tmp_path / "run", sandbox_workers=1)
+    said = refused(tmp_path / "run", meta, capsys)
+    assert (
+        f"its agent {agent} uses a model, but {meta} names none; replace the line `models = []`"
+        in said
+    )
+    assert "    [[models]]\n    name = …  # a model's name" in said
+    text = meta.read_text().replace("models = []\n", "") + '[[models]]\nname = "scripted"\n'
+    meta.write_text(text)
+    assert pack(tmp_path / "run", meta) == 0
+
+
 def test_what_is_no_run_or_has_no_metadata_is_said(run, meta, tmp_path, capsys):
     assert pack(tmp_path, meta) == 2
     assert "is not a run folder" in capsys.readouterr().err
     assert main(["submit", "pack", str(run)]) == 2
     assert "--meta FILE is missing" in capsys.readouterr().err
     assert pack(run, tmp_path / "none.toml") == 2
-    assert "none.toml cannot be read" in capsys.readouterr().err
+    assert "none.toml does not exist" in capsys.readouterr().err
 
 
 @pytest.mark.weekly

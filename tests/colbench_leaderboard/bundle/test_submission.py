@@ -11,7 +11,7 @@ import pytest
 from colbench.cli import main
 from colbench.errors import DataError
 from colbench_leaderboard.bundle.schema import Submission
-from colbench_leaderboard.bundle.submission import QUESTIONS, read_submission, to_toml
+from colbench_leaderboard.bundle.submission import QUESTIONS, read_submission, template, to_toml
 
 
 @pytest.mark.parametrize(
@@ -19,8 +19,9 @@ from colbench_leaderboard.bundle.submission import QUESTIONS, read_submission, t
     [
         ("models", "score = 0.9\nmodels", "`score`: scores are not submitted"),
         ("models", "[results]\nmodels", "`results`: scores are not submitted"),
-        ('tools = "none"', 'tools = "none"\nsuccessRate = 1', "`disclosures.successRate`: scores are not"),
+        ('tools = "none"', 'tools = "none"\nmyRank = 1', "myRank` (keys after [disclosures] belong to it): scores"),
         ("models", "colour = 1\nmodels", "unknown key `colour`; known keys: name, organization"),
+        ('tools = "none"', 'tools = "none"\nlink = ""', "`disclosures.link` (keys after [disclosures] belong to it);"),
         ('tools = "none"', "", "these questions have no answer:\n  disclosures.tools: tools that the system uses"),
         ('name = "Guesser"', 'name = ""', "these questions have no answer:\n  name: name of the system"),
         ('"open"', '"best"', '`track` ("standard" (bundled'),
@@ -85,6 +86,31 @@ def test_values_come_back_from_their_toml():
     assert tomllib.loads(to_toml(values)) == values
     assert tomllib.loads(to_toml({**values, "models": []})) == {**values, "models": []}
     assert set(values) == set(Submission.__struct_fields__) - {"schema"}
+
+
+def test_a_missing_file_is_reported_with_the_command_that_creates_it(tmp_path):
+    meta = tmp_path / "about me.toml"
+    with pytest.raises(DataError) as caught:
+        read_submission(meta)
+    command = f"colbench submit pack RUN --template '{meta}'"
+    assert str(caught.value) == f"--meta: {meta} does not exist; create it with `{command}`"
+
+
+def test_the_template_of_a_run_names_the_track_for_which_it_qualifies(run, tmp_path, capsys):
+    out = tmp_path / "submission.toml"
+    assert main(["submit", "pack", str(run), "--template", str(out)]) == 0
+    assert f"then run colbench submit pack {run} --meta {out}\n" in capsys.readouterr().out
+    text = out.read_text()
+    assert tomllib.loads(text)["track"] == "open"
+    reasons = (
+        '# This run does not qualify for "standard":\n'
+        "#   it has 3 of the 1000 tasks of bundled:backend\n"
+        'track = "open"\n'
+    )
+    assert reasons in text
+    assert tomllib.loads(template())["track"] == "standard"
+    assert main(["submit", "pack", str(tmp_path / "nowhere"), "--template", "-"]) == 2
+    assert "is not a run folder" in capsys.readouterr().err
 
 
 ANSWERS = """Asker

@@ -14,6 +14,7 @@ def test_every_entry_has_pictures_with_its_score_and_place(name, site, board):
         root = ElementTree.fromstring(text)
         words = " ".join(each.text or "" for each in root.iter(f"{SVG}text"))
         assert percent(row.value.mean) in words
+        assert (f"verification level {row.level}" in words) == (name == "card.svg")
         assert ("rank " in words.lower()) == (row.rank is not None)
 
 

@@ -107,6 +107,19 @@ def test_every_page_has_the_policy_and_asks_nobody(pages):
     assert "http" not in POLICY
 
 
+def test_verification_levels_are_not_named_like_the_tiers_of_the_sandbox(pages, board):
+    entry = pages[f"entries/{board.rows[0].bundle[:12]}/index.html"].words
+    assert "Verification levelV1: rescored" in entry
+    for name in ("about.html", f"boards/{board.key}/index.html"):
+        assert {"V1", "V2", "V3"} <= set(re.findall(r"\b[A-Z]\d\b", pages[name].words))
+        assert not re.search(r"\bT\d\b|[Tt]ier", pages[name].words)
+
+
+def test_the_about_page_says_what_each_track_requires(pages):
+    told = "any complete run on tasks of one domain, except a run with --told all"
+    assert f"Open: {told}" in pages["about.html"].words
+
+
 def test_a_site_is_the_same_bytes_each_time(tmp_path, store, standings, tasks, site):
     build(store.folder, standings, tmp_path / "again", tasks[1:])
 

@@ -98,7 +98,7 @@ class Entrant:
         )
 
     def verify(
-        self, values, *, tier="T2", findings=(), tokens=None, scorer="unit-tests/1", tasks=TASKS
+        self, values, *, level="V2", findings=(), tokens=None, scorer="unit-tests/1", tasks=TASKS
     ) -> None:
         """Write what a verifier would find if the cells were worth this much."""
         backend = self.domain == "backend"
@@ -127,17 +127,17 @@ class Entrant:
             colbench="0.9.0",
             tasks=tasks,
             scorer=scorer,
-            tier=tier,
+            level=level,
             findings=tuple(Finding(rule=r, severity=s, file="", message=r) for r, s in findings),
             replayed=0,
-            scores=sha256(lines) if tier else "",
-            summary=sha256(summary) if tier else "",
+            scores=sha256(lines) if level else "",
+            summary=sha256(summary) if level else "",
         )
         self.verified.mkdir(exist_ok=True)
         (self.verified / RECEIPT).write_bytes(canonical(receipt))
         for name, content in ((SCORES, lines), (SUMMARY, summary)):
             (self.verified / name).unlink(missing_ok=True)
-            if tier:
+            if level:
                 (self.verified / name).write_bytes(content)
 
 

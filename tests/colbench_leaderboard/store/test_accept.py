@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import json
 import shutil
 import tarfile
 
 import pytest
 
 from colbench.errors import DataError, UserError
-from colbench_leaderboard.bundle.encoding import sha256
+from colbench_leaderboard.bundle.encoding import canonical, sha256
 from colbench_leaderboard.store.decisions import accept, keep, refuse, remove, rescore
 from colbench_leaderboard.store.layout import bundle_folder, entry_folder, verified_folder
 from colbench_leaderboard.store.log import read_log
@@ -115,7 +116,7 @@ def test_a_rerun_of_a_removed_entry_is_not_taken(store, entrant):
 
 def test_what_the_receipt_refuses_is_not_accepted_but_can_be_recorded(store, entrant):
     one = entrant()
-    one.verify([[1.0], [0.5]], tier=None, findings=[("grid.missing-cell", "refusal")])
+    one.verify([[1.0], [0.5]], level=None, findings=[("grid.missing-cell", "refusal")])
     with pytest.raises(UserError, match=r"grid\.missing-cell.*accept --refuse REASON"):
         accept(store, one.bundle, one.verified)
     record = refuse(store, one.verified, "cells are missing")
@@ -128,6 +129,16 @@ def test_a_refused_bundle_that_was_merged_goes(store, entrant):
     shutil.copytree(one.bundle, bundle_folder(store, one.digest))
     refuse(store, one.verified, "not signed")
     assert not bundle_folder(store, one.digest).exists()
+
+
+def test_a_receipt_in_the_format_of_0_1_0_is_not_taken(store, entrant):
+    one = entrant()
+    path = one.verified / RECEIPT
+    old = json.loads(path.read_bytes()) | {"schema": "colbench.receipt/1", "tier": "T2"}
+    path.write_bytes(canonical({name: old[name] for name in old if name != "level"}))
+    said = r"receipt\.json: schema colbench\.receipt/1, expected colbench\.receipt/2; verify the bundle again"
+    with pytest.raises(DataError, match=said):
+        accept(store, one.bundle, one.verified)
 
 
 def test_a_receipt_of_another_bundle_is_not_taken(store, entrant):
@@ -241,7 +252,7 @@ def test_the_same_receipt_is_no_rescoring(store, entrant):
 def test_what_new_rules_refuse_is_to_be_removed(store, entrant):
     one = entrant()
     accept(store, one.bundle, one.verified)
-    one.verify([[1.0], [0.5]], tier=None)
+    one.verify([[1.0], [0.5]], level=None)
     with pytest.raises(UserError, match="leaderboard remove"):
         rescore(store, one.digest, one.verified, "x")
 

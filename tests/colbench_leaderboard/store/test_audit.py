@@ -199,7 +199,7 @@ def test_a_summary_that_is_not_that_of_its_scores_is_found(kept):
 
 def test_a_receipt_that_refuses_cannot_have_been_accepted(kept):
     store, one, _ = kept
-    one.verify([[1.0], [1.0]], tier=None)
+    one.verify([[1.0], [1.0]], level=None)
     forged(store, one, one.verified)
     assert any(
         "refuses the bundle, but record 6 accepted it" in fault for fault in audit(store).faults

@@ -95,7 +95,7 @@ def test_a_number_that_was_changed_with_all_its_hashes_is_found_by_verifying_ane
     assert main(["leaderboard", "accept", store, str(guesser)]) == 0
     record = read_log(made).records[0]
     folder = verified_folder(made, record.bundle, record.receipt)
-    receipt = json.loads((folder / "receipt.json").read_bytes()) | {"tier": "T3"}
+    receipt = json.loads((folder / "receipt.json").read_bytes()) | {"level": "V3"}
     digest = sha256(canonical(receipt))
     shutil.copytree(folder, folder.with_name(digest))
     (folder.with_name(digest) / "receipt.json").write_bytes(canonical(receipt))

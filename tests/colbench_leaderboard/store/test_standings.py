@@ -91,8 +91,8 @@ def test_a_row_says_what_a_reader_must_know(store, take):
     found = read_standings(store)
     (row,) = found.boards[0].rows
     assert row.flags == ("b.b", "a.a")
-    assert (row.tier, row.organization, row.open_weights, row.trained_on_colbench) == (
-        "T2",
+    assert (row.level, row.organization, row.open_weights, row.trained_on_colbench) == (
+        "V2",
         "Institute",
         True,
         False,
@@ -124,13 +124,13 @@ def test_an_entry_that_the_maintainers_ran_too_is_t3_if_the_results_agree(store,
     standings = read_standings(store)
     (board,) = standings.boards
     (row,) = board.rows
-    assert (row.bundle, row.tier, row.rerun, row.flags) == (digest, "T3", rerun, ())
+    assert (row.bundle, row.level, row.rerun, row.flags) == (digest, "V3", rerun, ())
     (again,) = board.lines
     assert (again.bundle, again.reruns, again.rank) == (rerun, digest, None)
     assert board_results(store, standings, board).bundles == (digest, rerun)
     remove(store, rerun, "of another version")
     (row,) = read_standings(store).boards[0].rows
-    assert (row.tier, row.rerun) == ("T2", "")
+    assert (row.level, row.rerun) == ("V2", "")
 
 
 def test_an_entry_that_the_maintainers_could_not_repeat_is_flagged(store, take):
@@ -138,7 +138,7 @@ def test_an_entry_that_the_maintainers_could_not_repeat_is_flagged(store, take):
     take("one again", BAD, reruns=digest)
     (board,) = read_standings(store).boards
     (row,) = board.flagged
-    assert (row.tier, row.flags, row.rank) == ("T2", ("rerun.differs",), None)
+    assert (row.level, row.flags, row.rank) == ("V2", ("rerun.differs",), None)
     assert [flag.rule for flag in row.pending] == ["rerun.differs"]
     keep(store, digest, "the rerun had another version of the model")
     (row,) = read_standings(store).boards[0].rows

@@ -28,7 +28,7 @@ def test_a_forged_task_body_is_refused_by_its_hash(interviewer, forge, verify):
     found = only_finding(receipt, "grid.task-hash")
     assert (found["file"], found["line"]) == ("trajectories/000.jsonl", 3)
     assert "000000000000" in found["message"]
-    assert receipt["tier"] is None
+    assert receipt["level"] is None
     assert receipt["scores"] == receipt["summary"] == ""
 
 
@@ -307,4 +307,4 @@ def test_a_human_who_speaks_like_an_agent_is_flagged(guesser, forge, verify, tas
 
     receipt = verify(forge(guesser, invert), "--replay", "0", code=0)
     assert only_finding(receipt, "audit.human-role")["severity"] == "flag"
-    assert receipt["tier"] == "T1"
+    assert receipt["level"] == "V1"

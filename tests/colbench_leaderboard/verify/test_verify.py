@@ -26,7 +26,7 @@ def lines(folder: Path, name: str):
 
 def test_what_the_run_reported_is_what_is_recomputed(interviewer, verify, place):
     receipt = verify(interviewer, code=0)
-    assert receipt["tier"] == "T2"
+    assert receipt["level"] == "V2"
     assert receipt["findings"] == []
     assert receipt["scorer"] == "unit-tests/default/2"
     run = {r.task_id: r for r in read_rollouts(place / "runs/interviewer/rollouts.jsonl")}
@@ -123,7 +123,7 @@ def test_a_human_that_is_no_keyless_one_cannot_be_asked_again(bundle_of, place, 
     parrot = f"{place / 'agents.py'}:Parrot"
     bundle = bundle_of("parrot", "--agent", "interviewer", "--human", parrot)
     receipt = verify(bundle, code=0)
-    assert (receipt["tier"], receipt["replayed"]) == ("T1", 0)
+    assert (receipt["level"], receipt["replayed"]) == ("V1", 0)
     assert "replay.model" in {one["rule"] for one in receipt["findings"]}
 
 
@@ -146,7 +146,7 @@ def test_a_run_on_some_tasks_is_verified_on_those(bundle_of, verify):
 def test_json_for_other_programs(interviewer, verify, capsys):
     verify(interviewer, "--json", code=0)
     said = json.loads(capsys.readouterr().out)
-    assert said["receipt"]["tier"] == "T2"
+    assert said["receipt"]["level"] == "V2"
     assert said["summary"]["tasks"] == 6
 
 
@@ -165,10 +165,12 @@ def test_an_earlier_verdict_does_not_stay_beside_a_refusal(interviewer, forge, v
     assert [path.name for path in (verify.folder / "verified").iterdir()] == ["receipt.json"]
 
 
-def test_the_terminal_shows_verdict_numbers_and_what_a_tier_means(interviewer, verify, capsys):
+def test_the_terminal_shows_verdict_numbers_and_what_its_level_means(interviewer, verify, capsys):
     verify(interviewer, code=0)
     said = capsys.readouterr().out
-    assert "accepted: rescored, simulated human replayed (verification tier T2 of T1 to T3)" in said
+    assert (
+        "accepted: rescored, simulated human replayed (verification level V2 of V1 to V3)" in said
+    )
     assert "success       100.0%" in said
     assert "verification cannot show who wrote the transcripts" in said
 

@@ -38,7 +38,7 @@ def test_pages_are_rendered_and_scored_again_to_four_decimals_and_shown_as_they_
     bundle, clip = pages
     bundle = forge(bundle, lock=lambda lock: lock.update(browser="Another browser 1.0"))
     receipt = verify(bundle, "--tasks", "bundled:frontend", *clip, code=0)
-    assert receipt["tier"] == "T2"
+    assert receipt["level"] == "V2"
     assert receipt["replayed"] == 2
     assert list(receiver.glob("renders/*.png"))
     run = {r.task_id: r for r in read_rollouts(place / "runs/pages/rollouts.jsonl")}

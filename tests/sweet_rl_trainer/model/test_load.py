@@ -184,7 +184,7 @@ def test_weights_that_are_not_there_are_not_made_up(base):
     edit(base, num_hidden_layers=3)
     with pytest.raises(
         UserError,
-        match=r"its weights are missing or have the wrong shape:.* model\.layers\.2\..* and \d+ more",
+        match=r"these weights are missing or have the wrong shape:.* model\.layers\.2\..* and \d+ more",
     ):
         load_model(base)
 

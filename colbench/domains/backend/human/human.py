@@ -93,7 +93,7 @@ def decisions(task: Task) -> tuple[Fact, ...]:
 
 
 def asked_decisions(task: Task, said: str) -> tuple[Fact, ...]:
-    """Return the estimated decisions (see `decisions`) that a message asks about, as the human understands it."""
+    """Return the decisions that the human takes a message to ask about; they are estimates, as in `decisions`."""
     by_sentence = {fact.statement: fact for fact in decisions(task)}
     return tuple(by_sentence[sentence] for sentence in _found(task, _parts(said)))
 

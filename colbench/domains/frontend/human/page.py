@@ -48,7 +48,7 @@ class Page(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def last(self) -> Block | None:
-        """The text, such as a footer, that is the only block of the last band; None for any other last band."""
+        """The only block of the last band if it is text, such as a footer; otherwise None."""
         end = self.bands[-1] if self.bands else ()
         return end[0] if len(end) == 1 and end[0].kind == "text" else None
 

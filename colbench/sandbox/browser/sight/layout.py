@@ -168,7 +168,7 @@ class Item:
         return (self.paint_key[0], 2, self.place)
 
     def _cuts(self) -> bool:
-        """Return True if the item clips its content. Root and body clip the window, not their content."""
+        """Return True if the item clips its content. The overflow of root and body applies to the window instead."""
         if self.name in _ROOTS or self.display == "inline":
             return False
         return self.style["overflow-x"] != "visible" or self.style["overflow-y"] != "visible"
