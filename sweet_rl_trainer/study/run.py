@@ -67,8 +67,7 @@ class Runner:
     def made_alone(self, last: Stage) -> Path:
         """Run a stage as `made` does, but raise NotMadeError if another process is running a stage that is needed."""
         for stage in unfinished(last, self.out):
-            if stage.report(self.out) is None:
-                self._run_alone(stage)
+            self._run_alone(stage)
         return last.folder(self.out)
 
     def _run_alone(self, stage: Stage) -> None:

@@ -186,7 +186,7 @@ async def test_the_same_question_gets_the_same_answer_at_any_time() -> None:
 
 
 async def test_without_a_message_of_the_agent_the_simulator_fails() -> None:
-    with pytest.raises(SimulatorError, match="no message from the agent"):
+    with pytest.raises(SimulatorError, match="no message of the agent"):
         await CodeHuman().respond(task(PARKING), [Message(role="user", content="Hi")])
 
 

@@ -61,11 +61,13 @@ class CodeHuman:
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
         """Return the human's answer to the agent's last message.
 
-        Raises SimulatorError if the reference is not valid Python, or if there is no message from the agent.
+        Raises SimulatorError if the reference is not valid Python, or if the dialogue has no message of the agent.
         """
         said = next((m.content for m in reversed(dialogue) if m.role == "assistant"), None)
         if said is None:
-            raise SimulatorError("there is no message from the agent to answer")
+            raise SimulatorError(
+                "the dialogue has no message of the agent that the human could answer"
+            )
         return Message(role="user", content=answer(task, said))
 
 
