@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -160,12 +160,15 @@ def side_examples(
     privileged: Template | None = None,
     max_length: int,
     layout: Layout = "exact",
+    kept: Mapping[str, Collection[int]] | None = None,
 ) -> tuple[list[Side], Report]:
-    """Return each trajectory as a side to be scored, in the same order, and a report.
+    """Return each trajectory as a side to be scored or imitated, in the same order, and a report.
 
-    Trajectories that are too long are left out. Raises DataError if no trajectory is left.
+    `kept` contains, by trajectory ID, the turns (from 0) whose tokens keep their weight; None keeps all. Trajectories
+    that are too long are left out. Raises DataError if no trajectory is left.
     """
     builder = _Builder(chat, token_weights, privileged, max_length, layout)
+    builder.kept = kept
     sides = map(builder.side, shown("dialogues", trajectories))
     taken = [side for side in sides if builder.fits(side)]
     return taken, builder.report("dialogues", len(trajectories), len(taken), taken)
@@ -191,6 +194,7 @@ class _Builder:
         self.privileged: Template | None = privileged
         self.max_length = max_length
         self.layout: Layout = layout
+        self.kept: Mapping[str, Collection[int]] | None = None
         self.dropped = Counter[str]()
         self._known: dict[int, tuple[Side, Form, tuple[Source, ...]]] = {}
         """Sides by the `id()` of the trajectory, which stays valid because the caller keeps the trajectory alive."""
@@ -215,8 +219,13 @@ class _Builder:
     def _make(self, trajectory: Trajectory) -> tuple[Side, Form, tuple[Source, ...]]:
         encoded = self._encode(trajectory)
         turns = [turn for each in encoded.sequences for turn in each.turns]
+        weights = weigh(turns, self.token_weights)
+        if self.kept is not None:
+            kept = self.kept[trajectory.id]
+            weights = [weight * (turn in kept) for weight, turn in zip(weights, turns, strict=True)]
+            turns = [turn if turn in kept else OUTSIDE for turn in turns]
         side = Side(
-            examples=tuple(_examples(encoded.sequences, weigh(turns, self.token_weights))),
+            examples=tuple(_examples(encoded.sequences, weights)),
             trajectory=trajectory.id,
             reward=trajectory.reward,
             turns=len(trajectory.said),

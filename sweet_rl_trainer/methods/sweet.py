@@ -46,7 +46,7 @@ from sweet_rl_trainer.methods.ranking.critic_settings import (
     VisionSettings,
     template_of,
 )
-from sweet_rl_trainer.methods.ranking.rank import ActorSettings, RankSettings
+from sweet_rl_trainer.methods.ranking.rank_settings import ActorSettings, RankSettings
 from sweet_rl_trainer.methods.ranking.sample import SampleSettings
 from sweet_rl_trainer.methods.ranking.score import CONSEQUENCES, PLAYED, TERMS
 from sweet_rl_trainer.pipeline.base import checkpoint, loading

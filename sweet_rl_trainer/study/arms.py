@@ -151,6 +151,21 @@ ARMS: tuple[Arm, ...] = (
         goal="fic",
     ),
     Arm(
+        name="turn-rft",
+        label="Turn-wise RFT",
+        what="RFT that filters turns: imitates questions with positive exact credit (facts), and successful answers",
+        goal="turn-rft",
+        changes={"turn-rft.scores": "facts"},
+    ),
+    Arm(
+        name="turn-rft-gain",
+        label="Turn-wise RFT, gain",
+        what="turn-wise RFT with the credit of gain",
+        goal="turn-rft",
+        rate_of="turn-rft",
+        changes={"turn-rft.scores": "gain"},
+    ),
+    Arm(
         name="rft-unfiltered",
         label="Unfiltered RFT",
         what="imitates all dialogues of the policy that have an answer",

@@ -10,38 +10,29 @@ A vision critic is shown the candidates' pages, whose pictures are stored next t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, Literal
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from colbench.errors import UserError
-from colbench.task import Task
 from sweet_rl_trainer.data import files
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.examples import Examples, PairExample, Side
-from sweet_rl_trainer.data.token_weights import Rule as WeightRule
-from sweet_rl_trainer.methods.credit.facts import FactsPotential
-from sweet_rl_trainer.methods.credit.gain import GainPotential
-from sweet_rl_trainer.methods.credit.scale import Scaled, fit
-from sweet_rl_trainer.methods.credit.state import Potential, State, states_of
 from sweet_rl_trainer.methods.ranking.answers import AnswerShares
 from sweet_rl_trainer.methods.ranking.calibrate import offset, shifted
 from sweet_rl_trainer.methods.ranking.choose import (
     CANDIDATE,
-    Imitate,
-    Loss,
-    Rule,
     no_pairs,
     turn_examples,
 )
 from sweet_rl_trainer.methods.ranking.consequences import score_by_consequences
 from sweet_rl_trainer.methods.ranking.critic_settings import CriticSettings, template_of
 from sweet_rl_trainer.methods.ranking.files import SampledFile, write_scored
+from sweet_rl_trainer.methods.ranking.potentials import Ends, ends_of, potential
+from sweet_rl_trainer.methods.ranking.rank_settings import ActorSettings, RankSettings
 from sweet_rl_trainer.methods.ranking.returns import score_by_returns
-from sweet_rl_trainer.methods.ranking.score import Preset, score_turns
+from sweet_rl_trainer.methods.ranking.score import Consequences, score_turns
 from sweet_rl_trainer.methods.ranking.turns import Candidates, Scored, Scores
 from sweet_rl_trainer.methods.ranking.vision import BASE, Sight
 from sweet_rl_trainer.pipeline.base import PICTURES, REFERENCES, chat_of, model_in, trained
@@ -51,48 +42,10 @@ from sweet_rl_trainer.pipeline.inputs import tasks as tasks_of
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Job, Known
 from sweet_rl_trainer.pipeline.view import COUNT, ShownPair, ShownSide, write_examples
-from sweet_rl_trainer.settings import Count, NotNegative, Share, TrainSettings
 
 CRITIC = "critic"
 SAY_ONCE = "blank"
 """The agent that ends a dialogue after a candidate, at no cost."""
-Scale = Literal["fit", "none"]
-
-
-class RankSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings for scoring replies and for pairing them by score."""
-
-    scores: Preset = "critic"
-    continuations: Count = 8
-    """Number of continuations after each candidate, by the agent of the first run, for the scores `returns`."""
-    cost: NotNegative = 0.01
-    """κ, the cost of a question in units of the reward, for the scores `facts` and `gain`. Ours."""
-    told_later: Share = 0.5
-    """p of `facts`: the probability that a still hidden fact is revealed later (`credit.facts`). Ours."""
-    scale: Scale = "fit"
-    """The unit of `facts` and `gain`: "fit" for that of the reward (`credit.scale`), "none" for their own. Ours."""
-    pairs: Rule = "halves"
-    pairs_per_turn: Count = 4
-    """Number of pairs for each turn. Paper."""
-    margin: NotNegative = 0.0
-    calibrate: bool = False
-    """Shift the scores of answers according to the outcomes of the recorded answers (`calibrate`). Ours."""
-    seed: int = 0
-    row_tokens: Count = 16_384
-    """Maximum number of tokens scored at once, which determines memory use."""
-
-
-class ActorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Phase 2: training on the pairs of replies."""
-
-    train: TrainSettings
-    loss: Loss = "dpo"
-    """"nll" is RFT of single replies: the chosen ones are imitated, and the others do not count. Ours."""
-    token_weights: WeightRule = "sum"
-    imitate: Imitate = "chosen"
-    """The chosen replies in the NLL; "successes": only successful answers (for `facts` and `gain`). Ours."""
-    max_length: Count = 16_384
-    """Maximum number of tokens of context and reply; a pair with a longer side is left out. Paper."""
 
 
 class Ranked:
@@ -122,7 +75,7 @@ def rank(job: Job, recipe: Recipe) -> dict[str, Any]:
             scores = _by_returns(candidates, job, recipe, chat, dropped)
         case "facts" | "gain":
             scores, calibrated = _by_consequences(
-                candidates, job, recipe, chat, dropped, inside=inside
+                candidates, job, recipe, chat, dropped, scores=settings.scores, inside=inside
             )
         case _:
             scores = _by_model(candidates, job, recipe, chat, dropped)
@@ -313,60 +266,22 @@ def _by_consequences(
     chat: Chat,
     dropped: Counter[str],
     *,
+    scores: Consequences,
     inside: Collection[str],
 ) -> tuple[Sequence[Scores | None], dict[str, float]]:
     """Return scores from a potential, and the line that maps the potential to the reward ({} without a fit)."""
     settings, tasks = recipe.table(RankSettings), tasks_of(recipe.data, job.inputs)
     play = continuations(job, recipe, SAY_ONCE).consequences
-    with _potentials(job, recipe, chat) as (raw, now):
-        relative, line = settings.scores == "gain", None
-        if settings.scale == "fit":
-            line = fit(now, _ends(candidates, inside, tasks), relative=relative)
-        scores = score_by_consequences(
-            candidates,
-            tasks,
-            chat,
-            play,
-            Scaled(raw, line, relative=relative) if line else raw,
-            cost=settings.cost,
-            dropped=dropped,
+
+    def ends() -> Ends:
+        dialogues = {each.turn.trajectory.id: each.turn.trajectory for each in candidates}
+        return ends_of((each for name, each in dialogues.items() if name in inside), tasks)
+
+    with potential(scores, job, recipe, ends) as (values, line):
+        found = score_by_consequences(
+            candidates, tasks, chat, play, values, cost=settings.cost, dropped=dropped
         )
-    return scores, msgspec.structs.asdict(line) if line else {}
-
-
-@contextmanager
-def _potentials(job: Job, recipe: Recipe, chat: Chat) -> Iterator[tuple[Potential, Potential]]:
-    """Yield two potentials: one for a recipe's scores, and one for fitting the line from potential to reward.
-
-    For `facts`, the second potential assumes that the agent answers now. For `gain`, both are the same potential; its
-    reference is the model from which training starts.
-    """
-    settings = recipe.table(RankSettings)
-    if settings.scores == "facts":
-        yield FactsPotential(told_later=settings.told_later), FactsPotential(told_later=0.0)
-        return
-    from sweet_rl_trainer.methods.ranking.scorers import Scorers
-
-    with Scorers(recipe, model_in(job.inputs["model"]), job.shared / REFERENCES) as scorers:
-        gain = GainPotential(
-            scorers.reference(),
-            chat,
-            budget=settings.row_tokens,
-            max_length=recipe.table(CriticSettings).max_length,
-        )
-        yield gain, gain
-
-
-def _ends(
-    candidates: Iterable[Candidates], inside: Collection[str], tasks: Mapping[str, Task]
-) -> list[tuple[State, float]]:
-    """Return the state before the answer, and the reward, of each answered dialogue whose ID is in `inside`."""
-    dialogues = {each.turn.trajectory.id: each.turn.trajectory for each in candidates}
-    return [
-        (states_of(each, tasks[each.task_hash])[-1], each.reward)
-        for name, each in dialogues.items()
-        if name in inside and each.ended_by == "answer" and each.task_hash in tasks
-    ]
+    return found, msgspec.structs.asdict(line) if line else {}
 
 
 def _offset(scored: Iterable[Scored], inside: Collection[str]) -> float:

@@ -31,7 +31,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from msgspec import Struct
 
@@ -107,7 +107,8 @@ TERMS: dict[Preset, tuple[Term, ...]] = {
     "gain": (),
 }
 """Terms of each preset: the second is subtracted from the first; without terms, a reply is scored by its outcome."""
-CONSEQUENCES: tuple[Preset, ...] = ("facts", "gain")
+Consequences = Literal["facts", "gain"]
+CONSEQUENCES: tuple[Preset, ...] = get_args(Consequences)
 """Presets that score by a potential (`methods.credit`)."""
 PLAYED: tuple[Preset, ...] = ("returns", *CONSEQUENCES)
 """Presets that continue dialogues after each candidate, which requires the dialogues' run with its tasks and human."""

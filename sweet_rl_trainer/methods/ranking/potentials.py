@@ -1,0 +1,73 @@
+"""The potentials `facts` and `gain` of a recipe, in the unit of the reward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from colbench.task import Task
+from sweet_rl_trainer.data.trajectories import Trajectory
+from sweet_rl_trainer.methods.credit.facts import FactsPotential
+from sweet_rl_trainer.methods.credit.gain import GainPotential
+from sweet_rl_trainer.methods.credit.scale import Line, Scaled, fit
+from sweet_rl_trainer.methods.credit.state import Potential, State, states_of
+from sweet_rl_trainer.methods.ranking.critic_settings import CriticSettings
+from sweet_rl_trainer.methods.ranking.rank_settings import RankSettings
+from sweet_rl_trainer.methods.ranking.score import Consequences
+from sweet_rl_trainer.pipeline.base import REFERENCES, chat_of, model_in
+from sweet_rl_trainer.pipeline.recipe import Recipe
+from sweet_rl_trainer.pipeline.stage import Job
+
+Ends = Sequence[tuple[State, float]]
+"""For each answer, the state before the answer, and the reward."""
+
+
+@contextmanager
+def potential(
+    scores: Consequences, job: Job, recipe: Recipe, ends: Callable[[], Ends]
+) -> Iterator[tuple[Potential, Line | None]]:
+    """Yield the potential for `scores`, and the line from it to the reward; None for `rank.scale` "none".
+
+    The table `[rank]` sets p of `facts`, the scale, and the tokens in memory. The reference of `gain` is the model from
+    which training starts. `ends` is called only if a line is fitted. Raises NoScaleError if none can be fitted.
+    """
+    settings = recipe.table(RankSettings)
+    relative = scores == "gain"
+    with _raw(scores, job, recipe) as (raw, now):
+        if settings.scale == "none":
+            yield raw, None
+        else:
+            line = fit(now, ends(), relative=relative)
+            yield Scaled(raw, line, relative=relative), line
+
+
+def ends_of(dialogues: Iterable[Trajectory], tasks: Mapping[str, Task]) -> Ends:
+    """Return the state before the answer, and the reward, of each dialogue that has an answer and a known task."""
+    return [
+        (states_of(each, tasks[each.task_hash])[-1], each.reward)
+        for each in dialogues
+        if each.ended_by == "answer" and each.task_hash in tasks
+    ]
+
+
+@contextmanager
+def _raw(scores: Consequences, job: Job, recipe: Recipe) -> Iterator[tuple[Potential, Potential]]:
+    """Yield the potential in its own unit, and the one to which the line is fitted.
+
+    For `facts`, the second one assumes that the agent answers now. For `gain`, both are the same.
+    """
+    settings = recipe.table(RankSettings)
+    if scores == "facts":
+        yield FactsPotential(told_later=settings.told_later), FactsPotential(told_later=0.0)
+        return
+    from sweet_rl_trainer.methods.ranking.scorers import Scorers
+
+    base = model_in(job.inputs["model"])
+    with Scorers(recipe, base, job.shared / REFERENCES) as scorers:
+        gain = GainPotential(
+            scorers.reference(),
+            chat_of(base, recipe.model),
+            budget=settings.row_tokens,
+            max_length=recipe.table(CriticSettings).max_length,
+        )
+        yield gain, gain
