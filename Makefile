@@ -1,9 +1,10 @@
-# The commands of the README. Everything they need is made on the way.
+# The commands of the README. Each command first makes the environments that it needs.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-# Where it is set, each of the many processes of the tests compiles all that it imports: 28 s of CPU for torch and transformers, not 12.
+# If this variable is set, each of the many test processes compiles all modules that it imports. For torch and
+# transformers, this takes 28 s of CPU instead of 12 s.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: eval test test-all test-weekly bench bench-quick checks tools docs package lock clean .venv-vllm .venv-frameworks .venv-harnesses
@@ -11,13 +12,15 @@ unexport PYTHONDONTWRITEBYTECODE
 eval: $(VENV)/.installed
 	$(BIN)/colbench sweep agents/examples/baselines.toml
 
-# Three processes for two cores, as many tests wait for a clock, with a thread each: more threads than cores wait for one another.
+# Three processes for two cores, because many tests wait for a clock. One thread per process, because threads that
+# outnumber the cores wait for each other.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $$(( ($$(nproc) * 3 + 1) / 2 )) --dist loadfile --no-loadscope-reorder --durations 25
 
 test: checks
 	$(PYTEST) -m "not slow and not weekly"
 
-# More of it, also with vLLM, other frameworks and other harnesses, in environments of their own; `test-weekly` has every test.
+# More tests, including those with vLLM, other frameworks and other harnesses, in their own environments. `test-weekly`
+# runs all tests.
 test-all: SELECTED := -m "not weekly"
 test-all test-weekly: export COLBENCH_VLLM := $(CURDIR)/.venv-vllm/bin/vllm
 test-all test-weekly: export COLBENCH_FRAMEWORKS := $(CURDIR)/.venv-frameworks/bin/python
@@ -25,11 +28,11 @@ test-all test-weekly: export COLBENCH_HARNESSES := $(CURDIR)/.venv-harnesses
 test-all test-weekly: checks docs .venv-vllm .venv-frameworks .venv-harnesses
 	$(PYTEST) $(SELECTED)
 
-# All benchmarks, or some: `make bench BENCH="sandbox viewer"`. Writes docs/benchmarks.json and docs/benchmarks.md.
+# All benchmarks, or some: `make bench BENCH="sandbox viewer"`. This writes docs/benchmarks.json and docs/benchmarks.md.
 bench: tools
 	$(BIN)/python tests/benchmarks/run.py $(BENCH)
 
-# Three minutes of them, compared with what is recorded. However slow they are, it succeeds unless one crashes.
+# Three minutes of quick benchmarks, compared with the records. They succeed, however slow they are, unless one crashes.
 bench-quick: tools
 	$(BIN)/python tests/benchmarks/run.py --quick $(BENCH)
 
@@ -44,17 +47,17 @@ tools: $(VENV)/.installed-dev
 	bash tests/node.sh
 	bash tests/bubblewrap.sh
 
-# The documentation site, in build/site. A broken link fails.
+# The documentation site, in build/site. A broken link is an error.
 docs: .venv-docs/.installed
 	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/python -m mkdocs build
 
-# The source archive and the wheel, in dist/, and what PyPI would refuse in them.
+# The source archive and the wheel, in dist/, checked for errors because of which PyPI would refuse them.
 package: .venv-package/.installed
 	rm -rf dist
 	.venv-package/bin/python -m build
 	.venv-package/bin/python -m twine check --strict dist/*
 
-# requirements.lock: the packages of an installation with frontend design and training, with hashes, for every platform.
+# requirements.lock: the packages, with hashes, that ColBench needs for frontend design and training on every platform.
 lock: .venv-package/.installed
 	.venv-package/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
 		--custom-compile-command "make lock" --constraints constraints.txt --extra frontend --extra train \

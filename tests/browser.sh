@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# See to it that the tests find a browser: `browser.sh PYTHON`, the Python of an environment with ColBench in it.
-# A headless shell that is there is used; else Playwright's own is downloaded; else, as root, the system's package is
-# installed; else a full Chromium is used, which takes seven times as much CPU.
-# Where nothing helps, it says so, and what the attempts said last, and succeeds: the tests that need a browser then
-# skip, and fail where CI is set.
+# Make sure that the tests find a browser: `browser.sh PYTHON`, where PYTHON belongs to an environment with ColBench.
+# The script uses an installed headless shell. Without one, it downloads Playwright's own. If that fails, it installs
+# the system's package (as root only). The last choice is a full Chromium, which takes seven times as much CPU.
+# If every attempt fails, the script prints the end of their output, and still exits with code 0. Tests that need a
+# browser are then skipped, or fail if CI is set.
 set -uo pipefail
 
 python=${1:?usage: browser.sh PYTHON}

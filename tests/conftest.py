@@ -31,7 +31,7 @@ settings.register_profile("no deadline", deadline=None)
 settings.register_profile("long", deadline=None, max_examples=20_000)
 settings.load_profile("no deadline")
 signal.signal(signal.SIGINT, signal.default_int_handler)
-"""Where the tests were started in the background it is ignored, and so it would be by what they start."""
+"""Tests that were started in the background, and the processes that they start, would otherwise ignore SIGINT."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -46,7 +46,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class FailuresAtOnce:
-    """Prints each failure when it happens, as a run that is killed prints no summary."""
+    """A reporter that prints each failure when it happens, because a killed test run prints no summary."""
 
     def __init__(self, terminal: pytest.TerminalReporter) -> None:
         self._terminal = terminal
@@ -59,7 +59,7 @@ class FailuresAtOnce:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Have failures printed at once, by the process that the workers report to."""
+    """Print failures at once, in the process that the workers report to."""
     if not hasattr(session.config, "workerinput"):
         terminal = session.config.pluginmanager.get_plugin("terminalreporter")
         session.config.pluginmanager.register(FailuresAtOnce(terminal))
@@ -76,13 +76,13 @@ def official_backend() -> Path:
 
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a store for COLBENCH_CACHE that tests share: making the bundled tasks in an empty one takes seconds."""
+    """Return a shared folder for COLBENCH_CACHE: generating the bundled tasks in an empty one takes seconds."""
     return tmp_path_factory.mktemp("cache")
 
 
 @pytest.fixture(scope="session")
 def multiplied() -> Callable[[Path, Path, int], Path]:
-    """Return what writes a run of one trial again as a run of many, and returns its folder."""
+    """Return a function that writes a run of one trial as a run of many trials and returns its folder."""
 
     def multiply(run: Path, out: Path, trials: int) -> Path:
         source, target = RunFolder(run), RunFolder(out)
@@ -105,7 +105,7 @@ def multiplied() -> Callable[[Path, Path, int], Path]:
 
 @pytest.fixture(scope="session")
 def peak_memory() -> Callable[..., int]:
-    """Return what runs a command of ColBench in a process, and returns its greatest resident size in bytes."""
+    """Return a function that runs a `colbench` command in a process and returns its peak resident size in bytes."""
 
     def measure(*words: object) -> int:
         argv = [sys.executable, "-m", "colbench.cli", *map(str, words)]
@@ -128,7 +128,7 @@ def soon() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def browser() -> Path:
-    """Return the browser that renders; where there is none the test is skipped, but not in continuous integration."""
+    """Return the browser that renders pages; without one, skip the test, or fail it in continuous integration."""
     try:
         return find_browser()
     except UserError as error:
@@ -141,7 +141,7 @@ def browser() -> Path:
 async def renderer(
     browser: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Renderer]:
-    """Yield a renderer that the tests of a module share, as it takes a second of CPU to start one."""
+    """Yield a renderer that the tests of a module share, because starting one takes a second of CPU."""
     store = tmp_path_factory.mktemp("renders")
     async with Renderer(str(browser), cache=store, limits=PATIENT) as renderer:
         yield renderer
@@ -156,10 +156,10 @@ def axe() -> str:
 
 @pytest.fixture(scope="module")
 def chromium(browser: Path) -> Iterator[Browser]:
-    """Yield a running browser; a module that uses it has no asynchronous tests, which its event loop would disturb."""
+    """Yield a running browser; its event loop would disturb asynchronous tests, so no module may use both."""
     from playwright.sync_api import expect, sync_playwright
 
-    expect.set_options(timeout=60_000)  # 5 s are too few where many tests run at once
+    expect.set_options(timeout=60_000)  # 5 s are too short if many tests run at once
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(
             executable_path=browser, args=["--no-sandbox", "--disable-gpu"]
@@ -172,7 +172,7 @@ def chromium(browser: Path) -> Iterator[Browser]:
 def opened(chromium: Browser) -> Iterator[Callable[..., Page]]:
     """Return a function that opens an empty page, 1280 pixels wide unless its options say otherwise.
 
-    The test fails if a page has an error, opens a dialog as hostile scripts do, or requests what is not below `origin`.
+    The test fails if a page has an error, opens a dialog like a hostile script, or sends a request outside `origin`.
     """
     wrong: list[str] = []
     contexts = []
@@ -198,7 +198,7 @@ def opened(chromium: Browser) -> Iterator[Callable[..., Page]]:
 
 @pytest.fixture(scope="session")
 def violations(axe: str) -> Callable[..., list[tuple[str, str]]]:
-    """Return a function that gives the rules of accessibility that a page breaks, all or those named in `only`."""
+    """Return a function that returns the accessibility rules that a page breaks, all or only those in `only`."""
 
     def check(page: Page, *only: str) -> list[tuple[str, str]]:
         page.evaluate(axe)
@@ -221,7 +221,7 @@ TINY_CLIP = {
 
 @pytest.fixture(scope="session")
 def tiny_clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a CLIP of the paper's kind but tiny, its weights random from a seed."""
+    """Return a folder with a tiny CLIP model of the paper's kind, with random weights from a seed."""
     import open_clip
     import torch
     from safetensors.torch import save_file

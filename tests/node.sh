@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# See to it that the tests find Node.js: one that is there is used; else, as root, the system's package is installed.
-# Where that does not help, it says so and succeeds: the tests that need it then skip, and fail where CI is set.
+# Make sure that the tests find Node.js. Without an installed one, the script installs the system's package (as root).
+# If that fails, the script says so, and still exits with code 0. Tests that need Node.js are then skipped, or fail if
+# CI is set.
 set -uo pipefail
 
 command -v node >/dev/null && exit 0

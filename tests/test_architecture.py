@@ -1,4 +1,4 @@
-"""The shape of the house: what loads what, and how large things get. Layers are import-linter's."""
+"""The architecture: imports, and limits of size. Import-linter checks the layers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def sources():
     return [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
 
 
-def test_starting_the_command_line_loads_nothing_heavy():
+def test_starting_the_command_line_imports_no_heavy_package():
     code = "import sys, colbench.cli; print(*{name.partition('.')[0] for name in sys.modules})"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
@@ -56,14 +56,14 @@ def test_no_function_is_longer_than_60_lines():
     assert long == []
 
 
-def test_the_dialogue_fits_on_one_screen():
+def test_the_dialogue_loop_has_at_most_40_lines():
     tree = ast.parse((ROOT / "colbench" / "dialogue.py").read_text("utf-8"))
     play = next(n for n in tree.body if isinstance(n, ast.AsyncFunctionDef) and n.name == "play")
     assert play.end_lineno - play.lineno < 40
 
 
 def named_domains(path: Path) -> set[str]:
-    """Return the names of ColBench's own domains that stand as texts of their own in a source file."""
+    """Return the names of ColBench's own domains that are string constants in a source file."""
     tree = ast.parse(path.read_text("utf-8"))
     return {
         node.value
@@ -72,13 +72,13 @@ def named_domains(path: Path) -> set[str]:
     }
 
 
-def test_at_most_ten_files_outside_the_domains_name_one():
+def test_at_most_ten_files_outside_the_domains_name_a_domain():
     own = ROOT / "colbench" / "domains"
     naming = [path for path in sources() if own not in path.parents and named_domains(path)]
     assert len(naming) <= 10, sorted(str(path.relative_to(ROOT)) for path in naming)
 
 
-def test_no_module_imports_itself_around_corners():
+def test_no_modules_import_each_other_in_a_cycle():
     packages = configparser.ConfigParser()
     packages.read(ROOT / ".importlinter")
     graph = grimp.build_graph(*packages["importlinter"]["root_packages"].split(), cache_dir=None)
@@ -89,16 +89,16 @@ def test_no_module_imports_itself_around_corners():
     assert sorted(left) == []  # the rest import each other
 
 
-def test_the_contracts_have_no_lists_of_exceptions():
+def test_the_import_contracts_have_no_exceptions():
     assert "ignore_imports" not in (ROOT / ".importlinter").read_text("utf-8")
 
 
 TRAINER = "sweet_rl_trainer"
-METHODS = ("sweet", "rft", "mtdpo", "grpo", "fic")
+METHODS = ("sweet", "rft", "turn_rft", "mtdpo", "grpo", "fic")
 
 
 def trainer():
-    """Return the import graph of the trainer's modules, as an ordered mapping of each to those that it imports."""
+    """Return the import graph of the trainer: a mapping from each module to the modules that it imports."""
     graph = grimp.build_graph(TRAINER, cache_dir=None)
     return {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
 
@@ -126,13 +126,13 @@ def reachable(imports, start):
     return found
 
 
-def test_the_longest_chain_of_imports_in_the_trainer_has_at_most_14_modules():
+def test_the_longest_import_chain_of_the_trainer_has_at_most_14_modules():
     longest = chain(trainer())
     assert len(longest) <= 14, longest
 
 
-def test_the_way_from_a_command_of_the_trainer_to_the_loss_has_at_most_18_modules():
-    """All modules on any way from `sweet-rl run` to the loss, by way of the method and the training's process."""
+def test_at_most_18_modules_lead_from_a_trainer_command_to_the_loss():
+    """Count all modules on any path from `sweet-rl run` to the loss, through the method and the training process."""
     imports = trainer()
     pipeline = f"{TRAINER}.pipeline"
     worker = {f"{pipeline}.worker": {f"{pipeline}.train_examples"}}

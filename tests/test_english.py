@@ -1,7 +1,7 @@
 """User-facing text is plain American English: it has none of the phrases in `TELLS`, which need a second reading.
 
-Checked are the texts in the source (messages, help, labels, reports), in the templates of pages, and in the
-documentation. Left out are texts that are data: those of simulated humans, tasks and rule-based agents, and those in
+The tests check the texts in the source (messages, help, labels, reports), the templates of pages, and the
+documentation. They skip texts that are data: those of simulated humans, tasks and rule-based agents, and those in
 records and receipts.
 """
 
@@ -50,7 +50,7 @@ MARKUP = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}|<[^>]*>", re.DOTALL)
 
 
 def texts(source: str) -> Iterator[str]:
-    """Yield the texts with a space in a module, except docstrings; f-strings without their expressions."""
+    """Yield the texts of a module that contain a space, except docstrings; f-strings without their expressions."""
     nodes = list(ast.walk(ast.parse(source)))
     strings = [node for node in nodes if isinstance(node, ast.JoinedStr)]
     others = {id(part) for string in strings for part in ast.walk(string)}
@@ -69,7 +69,7 @@ def files(package: str, pattern: str) -> list[Path]:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_texts_have_no_tells(package):
+def test_texts_in_the_source_have_no_tells(package):
     found = [
         f"{path.relative_to(ROOT)}: {tell[0]}: {text}"
         for path in files(package, "*.py")
@@ -80,7 +80,7 @@ def test_texts_have_no_tells(package):
 
 
 @pytest.mark.parametrize("package", ["colbench", "leaderboard", "sweet_rl_trainer"])
-def test_pages_have_no_tells(package):
+def test_page_templates_have_no_tells(package):
     templates = {path: path.read_text("utf-8") for path in files(package, "*.html")}
     found = [
         f"{path.relative_to(ROOT)}: {tell[0]}"

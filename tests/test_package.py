@@ -1,4 +1,4 @@
-"""The wheel holds the packages as they are committed, and nothing else; the lock file fits the requirements."""
+"""The wheel contains the committed packages and nothing else; the lock file satisfies the requirements."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ def run(*command: str | Path, cwd: Path = ROOT) -> str:
 
 
 def committed(package: str) -> set[str]:
-    """Return the committed files of a package by the names that they have when it is installed."""
+    """Return the committed files of a package, under the names that they have after installation."""
     listed = run("git", "ls-tree", "-r", "-z", "--name-only", "HEAD", package)
     above = Path(package).parent
     return {str(Path(name).relative_to(above)) for name in listed.split("\0") if name}
 
 
-def test_the_wheel_holds_every_committed_file_of_the_packages_and_no_other(names):
+def test_the_wheel_contains_exactly_the_committed_files_of_the_packages(names):
     packaged = {name for name in names if not name.startswith(METADATA)}
     assert packaged == set().union(*map(committed, PACKAGES))
 
 
-def test_the_wheel_declares_its_types_and_names_every_license_file(names):
+def test_the_wheel_contains_the_type_marker_and_every_license_file(names):
     assert "colbench/py.typed" in names
     listed = PROJECT["project"]["license-files"]
     assert all(any(ROOT.glob(pattern)) for pattern in listed)
@@ -70,7 +70,7 @@ def pins(file: str) -> dict[str, str]:
     return {canonicalize_name(match[1]): match[2] for match in found if match}
 
 
-def test_the_lock_file_satisfies_every_requirement_it_is_made_of():
+def test_the_lock_file_satisfies_the_requirements_of_the_project():
     project = PROJECT["project"]
     extras = project["optional-dependencies"]
     stated = map(Requirement, [*project["dependencies"], *extras["frontend"], *extras["train"]])
@@ -81,7 +81,7 @@ def test_the_lock_file_satisfies_every_requirement_it_is_made_of():
     assert unmet == []
 
 
-def test_the_lock_file_has_the_versions_of_the_constraints_with_hashes_and_no_address():
+def test_the_lock_file_matches_the_constraints_with_hashes_and_without_urls():
     locked, constrained = pins("requirements.lock"), pins("constraints.txt")
     common = locked.keys() & constrained.keys()
     assert {name: locked[name] for name in common} == {name: constrained[name] for name in common}

@@ -1,4 +1,4 @@
-"""Requirements of a release: a tag that fits, a citation, and workflows that call what exists and hold no secret."""
+"""Requirements of a release: a matching tag, a citation, and workflows with existing targets and without secrets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FILES = ("CHANGELOG.md", "CITATION.cff", "colbench/version.py", "pyproject.toml"
 
 @pytest.fixture
 def tree(tmp_path) -> Path:
-    """Return a folder with the files that a release is checked by, ready to be released by REPOSITORY's workflow."""
+    """Return a folder with the files that the release check reads, ready for a release by REPOSITORY's workflow."""
     for name in FILES:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
@@ -42,21 +42,21 @@ def faults(tree: Path, tag: str, repository: str) -> list[str]:
     return list(module.faults(tree, tag, repository))
 
 
-def test_a_tag_of_the_version_may_be_released(tree):
+def test_a_tag_of_the_current_version_can_be_released(tree):
     assert faults(tree, f"v{__version__}", REPOSITORY) == []
 
 
-def test_a_tag_of_another_version_may_not_be_released(tree):
+def test_a_tag_of_another_version_cannot_be_released(tree):
     (fault,) = faults(tree, "v9.9.9", REPOSITORY)
     assert fault.startswith("the tag is v9.9.9")
 
 
-def test_the_workflow_of_another_repository_may_not_release(tree):
+def test_the_workflow_of_another_repository_cannot_release(tree):
     (fault,) = faults(tree, f"v{__version__}", "https://github.com/other/colbench")
     assert "the workflow runs in https://github.com/other/colbench" in fault
 
 
-def test_a_release_needs_a_section_of_the_changelog_with_its_day(tree):
+def test_a_release_needs_a_dated_section_of_the_changelog(tree):
     (tree / "CHANGELOG.md").write_text(f"# Changelog\n\n## [{__version__}] - unreleased\n")
     (fault,) = faults(tree, f"v{__version__}", REPOSITORY)
     assert fault.startswith(f"CHANGELOG.md: write the section `## [{__version__}] - YYYY-MM-DD`")
@@ -73,7 +73,7 @@ def workflow(request) -> str:
     return request.param.read_text("utf-8")
 
 
-def test_a_workflow_may_only_read_pins_its_actions_and_has_no_secret(workflow):
+def test_a_workflow_has_read_permission_only_pinned_actions_and_no_secrets(workflow):
     assert yaml.safe_load(workflow)["permissions"] == {"contents": "read"}
     assert "secrets." not in workflow
     assert "pull_request_target" not in workflow
@@ -82,18 +82,18 @@ def test_a_workflow_may_only_read_pins_its_actions_and_has_no_secret(workflow):
     assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v[\d.]+", action) for action in actions)
 
 
-def test_no_workflow_puts_an_expression_into_a_shell(workflow):
+def test_no_workflow_puts_an_expression_into_a_shell_command(workflow):
     jobs = yaml.safe_load(workflow)["jobs"].values()
     assert not [s["run"] for job in jobs for s in job["steps"] if "${{" in s.get("run", "")]
 
 
-def test_every_target_that_a_workflow_makes_is_one_of_the_makefile(workflow):
+def test_every_make_target_of_a_workflow_is_in_the_makefile(workflow):
     rules = re.findall(r"^([\w -]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
     targets = {target for rule in rules for target in rule.split()}
     assert set(re.findall(r"\bmake ([a-z-]+)", workflow)) <= targets
 
 
-def test_every_supported_python_is_tested_and_installed_on():
+def test_every_supported_python_version_is_tested_and_installed_on():
     jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text("utf-8"))["jobs"]
     classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
         "classifiers"

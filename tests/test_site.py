@@ -1,4 +1,4 @@
-"""The pages of the site that are made when it is built: commands, library, links."""
+"""Pages that are generated when the site is built: commands, library, links."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_every_public_name_of_the_library_has_a_topic():
         ("metrics.md", "https://arxiv.org/abs/2503.15478", "https://arxiv.org/abs/2503.15478"),
     ],
 )
-def test_a_link_leads_to_the_page_or_else_to_the_file_in_the_repository(links, page, link, shown):
+def test_a_link_leads_to_a_page_of_the_site_or_a_file_of_the_repository(links, page, link, shown):
     assert links.rewrite(f"See [this]({link}).", page) == f"See [this]({shown})."
 
 
@@ -108,6 +108,6 @@ def test_a_link_leads_to_the_page_or_else_to_the_file_in_the_repository(links, p
         ("view.md", "https://example.org/a.png", "https://example.org/a.png"),
     ],
 )
-def test_a_picture_in_html_is_found_from_the_address_of_its_page(links, page, picture, shown):
+def test_a_picture_in_html_is_relative_to_the_address_of_its_page(links, page, picture, shown):
     html = '<source srcset="{0}"><img alt="A report" src="{0}">'
     assert links.rewrite(html.format(picture), page) == html.format(shown)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# tests/torch_cpu.sh PYTHON: installs torch's build for the CPU, a fifth of the download, where there is no NVIDIA GPU and
-# PyTorch's own index answers. Elsewhere it does nothing, and the build of PyPI is installed with the other packages.
+# Install torch's CPU build, a fifth of the download of the default build: `tests/torch_cpu.sh PYTHON`.
+# With an NVIDIA GPU, or if PyTorch's own index does not answer, the script does nothing. The build from PyPI is then
+# installed with the other packages.
 set -euo pipefail
 index=https://download.pytorch.org/whl/cpu
 if command -v nvidia-smi >/dev/null; then exit; fi

@@ -25,6 +25,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from colbench.errors import UserError
 from colbench.task import Task
 from sweet_rl_trainer.data.examples import Examples, Report, Side, side_examples
 from sweet_rl_trainer.data.pairs import SOLVED
@@ -83,9 +84,16 @@ class TurnRft(Method):
 
 
 def make(job: Job, recipe: Recipe) -> dict[str, Any]:
-    """Write the examples that the training needs. Raises DataError if no turn is left to train on."""
+    """Write the examples that the training needs.
+
+    Raises UserError if the tasks of all dialogues are unknown, and DataError if no turn is left to train on.
+    """
     table = recipe.table(TurnRftSettings)
     data, tasks = load(recipe.data, job.inputs), tasks_of(recipe.data, job.inputs)
+    if not any(each.task_hash in tasks for each in data.by_id.values()):
+        raise UserError(
+            "turn-rft: the tasks of the dialogues are unknown; use dialogues of runs (data.runs or [[collect]])"
+        )
     cost = recipe.table(RankSettings).cost
     with potential(table.scores, job, recipe, lambda: ends_of(data.train, tasks)) as (values, line):
         kept = {

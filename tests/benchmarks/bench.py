@@ -1,4 +1,4 @@
-"""A benchmark: a function that measures in rounds, registered under a name; run alone, or by `make bench`.
+"""The registry of benchmarks. A benchmark is a registered function that yields the measurements of one round at a time.
 
     @benchmark("sandbox", ratios=[Ratio("sandbox / serial", "sandbox: wall", "serial: wall")], quick="--rounds 5")
     def sandbox(given):
@@ -8,8 +8,9 @@
     if __name__ == "__main__":
         main(sandbox)
 
-Within a round the sides take turns, so that each ratio is of measurements side by side. A round may hold only some of
-the names. What a benchmark needs and does not find, it says in `needs`; then it is skipped.
+A benchmark runs as its own script, or through `make bench`. Within a round, the compared sides take turns, so that
+the two values of each ratio are measured shortly after one another. A round may contain only some of the quantities.
+If `needs` says that something is missing on this machine, the benchmark is skipped.
 """
 
 from __future__ import annotations
@@ -43,17 +44,17 @@ class Benchmark:
     ratios: Sequence[Ratio]
     goals: Sequence[Goal]
     options: Callable[[ArgumentParser], None]
-    """Adds options of its own to the parser."""
+    """A function that adds the benchmark's own options to the parser."""
     rounds: int
-    """Rounds unless `--rounds` says otherwise."""
+    """Number of rounds unless `--rounds` is given."""
     quick: str | None
-    """The arguments of the variant that takes some seconds, if it has one."""
+    """The arguments of the quick variant, which takes a few seconds; None if there is no such variant."""
     needs: Callable[[Namespace], str]
-    """Returns what is missing, or an empty text."""
+    """A function that returns what is missing on this machine, or an empty string."""
     file: Path
 
     def parse(self, arguments: Sequence[str]) -> Namespace:
-        """Return the options of some command-line arguments."""
+        """Parse command-line arguments."""
         return self._parser().parse_args(arguments)
 
     def _parser(self) -> ArgumentParser:
@@ -63,7 +64,9 @@ class Benchmark:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         parser.add_argument("--rounds", type=int, default=self.rounds)
-        parser.add_argument("--quick", action="store_true", help=f"the same as: {self.quick}")
+        parser.add_argument(
+            "--quick", action="store_true", help=f"run the quick variant: {self.quick}"
+        )
         self.options(parser)
         return parser
 
@@ -103,23 +106,27 @@ def benchmark(
 def add_parts(
     parser: ArgumentParser, parts: Collection[str], usual: Collection[str] | None = None
 ) -> None:
-    """Add a positional option for some of the parts of a benchmark; without it the usual ones, or all, are measured."""
+    """Add a positional argument that selects parts of a benchmark; the default is `usual`, or all parts without it."""
 
     def part(name: str) -> str:
         if name not in parts:
-            raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(parts)}")
+            raise argparse.ArgumentTypeError(f"{name!r}: expected one of {', '.join(parts)}")
         return name
 
     known = ", ".join(parts)
     parser.add_argument(
-        "parts", nargs="*", default=[*(usual or parts)], type=part, help=f"of {known}"
+        "parts",
+        nargs="*",
+        default=[*(usual or parts)],
+        type=part,
+        help=f"parts to measure: {known}",
     )
 
 
 def main(chosen: Benchmark) -> None:
-    """Run a benchmark with the command's arguments, print what it found, and compare it with what is recorded.
+    """Run a benchmark with the command-line arguments, print its results, and compare them with the records.
 
-    With `--record FILE`, as `make bench` calls it, what it found is written to the file instead.
+    With `--record FILE`, which `make bench` passes, write the results to the file instead.
     """
     own = ArgumentParser(add_help=False, allow_abbrev=False)
     own.add_argument("--record", type=Path)
@@ -141,9 +148,9 @@ def main(chosen: Benchmark) -> None:
 
 
 def execute(chosen: Benchmark, given: Namespace, arguments: str) -> Record:
-    """Measure all rounds. Targets are for the full benchmark only, the one without arguments."""
+    """Measure all rounds and return the record. Targets apply only to the full benchmark, which has no arguments."""
     started, before = time.perf_counter(), others_seconds()
-    rounds = _all(chosen.name, chosen.measure(given))
+    rounds = _collect(chosen.name, chosen.measure(given))
     seconds = time.perf_counter() - started
     others = sum(max(0.0, spent - before.get(pid, 0.0)) for pid, spent in others_seconds().items())
     ratios, figures = summarize(rounds, chosen.ratios, chosen.goals, targets=not arguments)
@@ -157,7 +164,7 @@ def execute(chosen: Benchmark, given: Namespace, arguments: str) -> Record:
     )
 
 
-def _all(name: str, rounds: Rounds) -> list[Round]:
+def _collect(name: str, rounds: Rounds) -> list[Round]:
     found: list[Round] = []
 
     def add(each: Round) -> None:

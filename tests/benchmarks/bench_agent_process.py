@@ -1,10 +1,10 @@
-"""The cost of a Python agent in its own process: milliseconds a turn, and seconds to start.
+"""The cost of running a Python agent in its own process: milliseconds per turn, and seconds to start.
 
     python tests/benchmarks/bench_agent_process.py [--dialogues 100] [--at-once 1 32]
 
-The same agent has the same dialogues in the process of the run, in its own process, and isolated there. CPU time
-is that of both processes, as the slope between few and many dialogues, so that starting does not count. The wall time
-of a turn is the median of what the runner notes for each.
+The same agent has the same dialogues in the process of the run, in its own process, and isolated in its own process.
+CPU time is the sum over both processes. It is the slope between few and many dialogues, so that it excludes the start.
+The wall time of a turn is the median of the times that the runner records.
 """
 
 from __future__ import annotations
@@ -36,35 +36,35 @@ FEW = 5
 
 
 class Human:
-    """A human who gives the same reply to every message."""
+    """A simulated human that gives the same reply to every message."""
 
     async def respond(self, task, dialogue):
         return "That depends on the number of hours, as far as I know. " * 2
 
 
 class Scorer:
-    """Every answer is right."""
+    """A scorer for which every answer is right."""
 
     async def score(self, task, answer):
         return {"default": Score(scorer="s", value=1.0, success=True)}
 
 
-def here() -> Any:
+def in_process_agent() -> Any:
     return resolve("agent", SPEC, {})
 
 
-def apart() -> PythonAgent:
+def own_process_agent() -> PythonAgent:
     return PythonAgent(SPEC, {}, patience=900.0)
 
 
-def isolated() -> PythonAgent:
-    agent = apart()
+def isolated_agent() -> PythonAgent:
+    agent = own_process_agent()
     if not isolate(agent, RunConfig(agent=SPEC, tasks="bundled:backend"), None):
-        raise SystemExit("nothing can be isolated here")
+        raise SystemExit("agents cannot be isolated on this machine")
     return agent
 
 
-async def have(agent: Any, dialogues: int, concurrency: int) -> list[Rollout]:
+async def run_dialogues(agent: Any, dialogues: int, concurrency: int) -> list[Rollout]:
     done: list[Rollout] = []
     hidden = Hidden(reference="x = 1", tests=("f()",))
     tasks = [
@@ -86,12 +86,12 @@ async def have(agent: Any, dialogues: int, concurrency: int) -> list[Rollout]:
 
 
 def measure(make: Callable[[], Any], dialogues: int, at_once: int) -> tuple[float, float]:
-    """Return milliseconds a turn: of CPU in all processes, and the median of the wall time."""
+    """Return milliseconds per turn: the CPU time of all processes, and the median wall time."""
     spent = {}
     for count in (FEW, dialogues):
         agent = make()
         before = now()
-        rollouts = asyncio.run(have(agent, count, at_once))
+        rollouts = asyncio.run(run_dialogues(agent, count, at_once))
         spent[count] = (now() - before).cpu
     seconds = [turn.agent_seconds for each in rollouts for turn in each.turns]
     slope = (spent[dialogues] - spent[FEW]) / ((dialogues - FEW) * TURNS)
@@ -103,7 +103,11 @@ def options(parser: ArgumentParser) -> None:
     parser.add_argument("--at-once", type=int, nargs="*", default=[1, 32])
 
 
-KINDS = {"in-process": here, "own process": apart, "isolated": isolated}
+KINDS = {
+    "in-process": in_process_agent,
+    "own process": own_process_agent,
+    "isolated": isolated_agent,
+}
 
 
 @benchmark(
@@ -120,7 +124,7 @@ KINDS = {"in-process": here, "own process": apart, "isolated": isolated}
     options=options,
 )
 def agent_process(given: Namespace) -> Iterator[Round]:
-    """Have the same dialogues with each kind of agent in turn."""
+    """Run the same dialogues with each kind of agent in turn."""
     for _ in range(given.rounds):
         found: Round = {}
         for kind, make in KINDS.items():
@@ -129,7 +133,7 @@ def agent_process(given: Namespace) -> Iterator[Round]:
                 found[f"{kind}: CPU a turn, {at_once} at once"] = Quantity(cpu, "ms")
                 found[f"{kind}: wall a turn, {at_once} at once"] = Quantity(wall, "ms")
             before = now()
-            asyncio.run(have(make(), 1, 1))
+            asyncio.run(run_dialogues(make(), 1, 1))
             found[f"{kind}: CPU to start"] = Quantity((now() - before).cpu, "s")
         yield found
 

@@ -1,9 +1,10 @@
-"""The share of a rate-limited server that a run gets: 64 dialogues, half of the requests the agent's, half the human's.
+"""The share of a rate-limited server's capacity that a run uses.
 
     python tests/benchmarks/bench_capacity.py [--seconds 12] [--capacity 4 32] [--service 0.05 0.2] [--clients openai]
 
-`--service` is the least and the most that a request takes, in seconds. Capacity is what the server could answer in the
-time.
+64 dialogues send requests at once, half of them as the agent and half as the human. `--service` is the shortest and the
+longest time that the server takes for a request, in seconds. The capacity is the number of requests that the server
+could answer during the measurement.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ HELLO = [Message(role="user", content="How should the total be rounded?")]
 
 
 async def measure(url: str, client: str, seconds: float) -> tuple[Counter[str], list[float], int]:
-    """Return the answered requests of each role, how long they waited, and the number of refusals."""
+    """Return the number of answered requests by role, their waiting times in seconds, and the number of refusals."""
     answered, waits, refusals = Counter[str](), list[float](), 0
     async with (
         OpenAIChat(f"scripted@{url}", client=client) as agent,
@@ -76,16 +77,16 @@ def options(parser: ArgumentParser) -> None:
     options=options,
 )
 def capacity(given: Namespace) -> Iterator[Round]:
-    """Fill a fresh server through each client in turn."""
+    """Send requests to a fresh server through each client in turn."""
     for _ in range(given.rounds):
         found: Round = {}
         for slots in given.capacity:
             for client in given.clients:
-                found |= filled(given, slots, client)
+                found |= load_server(given, slots, client)
         yield found
 
 
-def filled(given: Namespace, slots: int, client: str) -> Round:
+def load_server(given: Namespace, slots: int, client: str) -> Round:
     with served(say, lambda: random.uniform(*given.service), slots=slots) as url:
         answered, waits, refusals = asyncio.run(measure(url, client, given.seconds))
     total = answered.total()

@@ -1,8 +1,8 @@
-"""The cost of a call on the client's side: the chat client in each of its two ways, and the official package alone.
+"""The client-side cost of a call: the chat client with each of its two libraries, and the official package alone.
 
     python tests/benchmarks/bench_chat_client.py [--calls 4000]
 
-128 calls at once to a local server that answers after 50 ms.
+128 calls run at once, to a local server that answers after 50 ms.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WORDS = "How should the total be rounded when the order has a discount? " * 5
 
 
 async def timed(call: Callable[[], Awaitable[object]], calls: int) -> Spent:
-    """Return what many calls took, after a first one that is not counted."""
+    """Return the time spent on many calls; a first call is not counted."""
     await call()
     queue = iter(range(calls))
 
@@ -47,7 +47,7 @@ async def through_harness(url: str, calls: int, client: str) -> Spent:
         )
 
 
-async def bare(url: str, calls: int) -> Spent:
+async def official_client(url: str, calls: int) -> Spent:
     messages = [{"role": "user", "content": WORDS}] * 5
     async with AsyncOpenAI(base_url=url, api_key="none", max_retries=0) as client:
         return await timed(
@@ -62,10 +62,10 @@ def say(_: object) -> str:
     return "It is rounded to the next full euro."
 
 
-WAYS = {
+CLIENTS = {
     "client=aiohttp": partial(through_harness, client="aiohttp"),
     "client=openai": partial(through_harness, client="openai"),
-    "openai alone": bare,
+    "openai alone": official_client,
 }
 
 
@@ -87,10 +87,10 @@ def options(parser: ArgumentParser) -> None:
     quick="--calls 400",
 )
 def chat_client(given: Namespace) -> Iterator[Round]:
-    """Ask through each client in turn, each time a fresh server."""
+    """Make the calls through each client in turn, each time to a fresh server."""
     for _ in range(given.rounds):
         found: Round = {"ideal: wall": Quantity(given.calls / AT_ONCE * DELAY, "s")}
-        for name, way in WAYS.items():
+        for name, way in CLIENTS.items():
             with served(say, DELAY) as url:
                 spent = asyncio.run(way(url, given.calls))
             found[f"{name}: wall"] = Quantity(spent.wall, "s")

@@ -1,10 +1,10 @@
-"""Pictures of pages that CLIP sees in a second: decoded, framed and embedded, on the CPU.
+"""The number of page pictures that CLIP decodes, frames and embeds per second on the CPU.
 
     COLBENCH_OFFICIAL_DATA=FOLDER python tests/benchmarks/bench_clip.py [--rounds 3] [--while-rendering]
 
-The folder holds `frontend.jsonl` with real rows, whose references are rendered first. The architecture is the
-paper's, the weights are random. The sides take turns on the same pictures. With `--while-rendering` a renderer keeps
-two pages under way all the time, as in a run, and the pages it rendered are counted.
+The folder contains `frontend.jsonl` with official tasks, whose reference pages are rendered first. The architecture is
+that of the paper; the weights are random. The sides take turns on the same pictures. With `--while-rendering`, a
+renderer works on two pages at a time during the whole measurement, as in a run, and the rendered pages are counted.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Side = Callable[[Sequence[bytes]], Awaitable[None]]
 
 
 class Bare:
-    """The side of a plain script: open_clip's own transform and model, PyTorch's threads, nothing overlapped."""
+    """A side like a plain script: open_clip's own transform and model, PyTorch's threads, and no overlapping steps."""
 
     def __init__(self, batch: int) -> None:
         import open_clip
@@ -50,7 +50,7 @@ class Bare:
 
     @asynccontextmanager
     async def ready(self) -> AsyncIterator[Side]:
-        """Yield the function that embeds pictures."""
+        """Yield a function that embeds pictures."""
         yield lambda pictures: asyncio.to_thread(self._embed, pictures)
 
     def _embed(self, pictures: Sequence[bytes]) -> None:
@@ -66,7 +66,7 @@ class Bare:
 
 
 class Encoder:
-    """The encoder as the scorer uses it, everybody asking at once."""
+    """A side with the encoder as the scorer uses it: all requests are made at once."""
 
     def __init__(self, weights: Path, *views: View) -> None:
         self._weights = weights
@@ -74,7 +74,7 @@ class Encoder:
 
     @asynccontextmanager
     async def ready(self) -> AsyncIterator[Side]:
-        """Yield the function of a new encoder, as an old one remembers pictures."""
+        """Yield a function that embeds pictures with a new encoder, because a used encoder has cached the pictures."""
         from colbench.domains.frontend.clip import ClipEncoder
 
         async with ClipEncoder(self._weights, allow_unpinned=True, device="cpu") as clip:
@@ -86,7 +86,7 @@ class Encoder:
 
 
 class Rendering:
-    """Pages rendered in the background without end, two at a time."""
+    """Background tasks that render pages continuously, two at a time."""
 
     def __init__(self, renderer: Renderer, pages: Sequence[str]) -> None:
         self._renderer = renderer
@@ -94,8 +94,8 @@ class Rendering:
         self.rendered = 0
 
     @asynccontextmanager
-    async def going_on(self, wanted: bool) -> AsyncIterator[None]:
-        """Render while the block runs, if wanted."""
+    async def in_background(self, wanted: bool) -> AsyncIterator[None]:
+        """Render while the block runs, if `wanted`."""
         lanes = [asyncio.create_task(self._lane(number)) for number in range(2 * wanted)]
         yield
         for lane in lanes:
@@ -127,7 +127,7 @@ async def measure(name: str, side: Side, pictures: Sequence[bytes], rendering: R
 
 
 def save_random_weights(file: Path) -> None:
-    """Write weights for the image tower of the paper's architecture."""
+    """Write random weights for the image encoder of the paper's architecture."""
     import open_clip
     import torch
 
@@ -139,12 +139,14 @@ def save_random_weights(file: Path) -> None:
 
 
 def options(parser: ArgumentParser) -> None:
-    parser.add_argument("--while-rendering", action="store_true", help="render pages meanwhile")
+    parser.add_argument(
+        "--while-rendering", action="store_true", help="render pages at the same time"
+    )
     parser.add_argument("--pictures", type=int, default=60)
 
 
 def missing(_: Namespace) -> str:
-    """Return what this machine lacks, or an empty text."""
+    """Return what this machine lacks, or an empty string."""
     if find_spec("open_clip") is None:
         return "the packages of the extra `frontend` are not installed"
     try:
@@ -180,7 +182,7 @@ BARE, BATCHES, CROP = "bare loop", f"bare loop, batches of {BATCH}", "encoder, t
     needs=missing,
 )
 async def clip(given: Namespace) -> AsyncIterator[Round]:
-    """Render the pages once; then the sides take turns."""
+    """Render the pages once, then measure the sides in turn."""
     pages = frontend_pages(given.pictures, bundled=False)
     with tempfile.TemporaryDirectory() as scratch:
         weights = Path(scratch) / "weights.pt"
@@ -200,7 +202,7 @@ async def clip(given: Namespace) -> AsyncIterator[Round]:
                 for name, side in sides.items():
                     async with (
                         side.ready() as ready,
-                        rendering.going_on(given.while_rendering),
+                        rendering.in_background(given.while_rendering),
                     ):
                         found |= await measure(name, ready, pictures, rendering)
                 yield found

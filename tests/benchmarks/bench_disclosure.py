@@ -1,11 +1,13 @@
-"""The power of the disclosure audit: the share of cheated dialogues from which on a cheat is caught.
+"""The power of the disclosure audit: the smallest share of cheated dialogues at which a cheat is caught.
 
     python tests/benchmarks/bench_disclosure.py [--folder FOLDER] [--tasks 200] [--entries 200]
 
-Agents really talk about the first bundled backend tasks, and their answers are really scored: the honest ones that
-ship, the interviewer that leaves 1, 2 or 3 hidden decisions unasked, and a cheat who leaves as many unasked and has
-the references. From these dialogues entries of 100 and of 1,000 tasks are drawn with replacement, by other seeds in
-each round; in some of its dialogues a drawn entry cheats. Each is judged as `colbench verify` judges it. The runs are
+Agents have real dialogues about the first bundled backend tasks, and their answers are really scored. There are three
+kinds of agents: the honest agents that ship with ColBench, the interviewer that leaves 1, 2 or 3 hidden decisions
+unasked, and a cheat. The cheat leaves the same number of decisions unasked, but has the references.
+
+From these dialogues, entries of 100 and of 1,000 tasks are drawn with replacement, with other seeds in each round. An
+entry can cheat in some of its dialogues. Each entry is judged in the same way as by `colbench verify`. The runs are
 kept in FOLDER.
 """
 
@@ -32,17 +34,17 @@ from colbench_tasks.bundled import lines
 SIZES = (100, 1000)
 LEAVES = (1, 2, 3)
 CAUGHT = 0.95
-"""Share of the drawn entries that are to be flagged."""
+"""Share of the drawn entries that must be flagged, so that a cheat counts as caught."""
 CHEAT = "colbench_agents.cheat:Cheat"
 HONEST = ("guesser", "demonstrator", "interviewer")
 
 Told = Sequence[Disclosure]
 Draw = Callable[[Random], Disclosure]
-"""Draws a dialogue."""
+"""A function that draws a dialogue."""
 
 
 class Played:
-    """The dialogues of honest agents by name, and of cheats by how many decisions they leave unasked."""
+    """The dialogues of honest agents by name, and of the other agents by the number of decisions left unasked."""
 
     def __init__(self, folder: Path, number: int) -> None:
         self._folder, self._number = folder, number
@@ -69,7 +71,7 @@ class Played:
 
 
 def disclosures(run: Run, tasks: Sequence[Task], rates: GuessRates) -> Sequence[Disclosure]:
-    """Return what each dialogue of a run discloses."""
+    """Return the disclosure of each dialogue of a run that has an answer."""
     known = {task.id: task for task in tasks}
     return [
         disclosure(
@@ -84,7 +86,7 @@ def disclosures(run: Run, tasks: Sequence[Task], rates: GuessRates) -> Sequence[
 
 
 def flagged(dialogues: Sequence[Disclosure]) -> bool:
-    """Return True if an entry with these dialogues, a task each, is flagged."""
+    """Return True if an entry with these dialogues, one for each task, is flagged."""
     evidence, findings = Evidence(), Findings()
     for number, told in enumerate(dialogues):
         evidence.add(f"task-{number}", 0, told)
@@ -95,7 +97,7 @@ def flagged(dialogues: Sequence[Disclosure]) -> bool:
 def number_flagged(
     honest: Draw, cheat: Draw, size: int, cheated: int, entries: int, seed: int
 ) -> int:
-    """Return the number of flagged entries among those drawn, each with `cheated` cheated dialogues."""
+    """Draw entries with `cheated` cheated dialogues each, and return the number of flagged entries."""
     random = Random(f"{seed}/{size}/{cheated}")
     drawn = (
         [cheat(random) for _ in range(cheated)] + [honest(random) for _ in range(size - cheated)]
@@ -104,13 +106,13 @@ def number_flagged(
     return sum(map(flagged, drawn))
 
 
-def among(told: Told) -> Draw:
-    """Return a function that draws one of some dialogues."""
+def draw_from(told: Told) -> Draw:
+    """Return a function that draws one of these dialogues."""
     return lambda random: random.choice(told)
 
 
 def ideal_guesses(told: Told) -> Draw:
-    """Return a function that draws a dialogue and answers it by the most usual choices, without a wrong line."""
+    """Return a function that draws a dialogue and answers it with the most common choices, in faultless code."""
 
     def draw(random: Random) -> Disclosure:
         found = random.choice(told)
@@ -128,9 +130,9 @@ def ideal_guesses(told: Told) -> Draw:
 
 
 def honest_round(played: Played, entries: int, seed: int) -> Round:
-    """Count the honest entries that are flagged."""
-    draws = {name: among(told) for name, told in played.honest.items()}
-    draws |= {f"leaves {k}": among(told) for k, told in played.leaving.items()}
+    """Count the flagged entries among honest ones."""
+    draws = {name: draw_from(told) for name, told in played.honest.items()}
+    draws |= {f"leaves {k}": draw_from(told) for k, told in played.leaving.items()}
     draws |= {
         f"ideal guesses, {k} untold": ideal_guesses(told) for k, told in played.leaving.items()
     }
@@ -148,7 +150,7 @@ def honest_round(played: Played, entries: int, seed: int) -> Round:
 
 
 def power_round(played: Played, entries: int, seed: int) -> Round:
-    """Find from how many cheated dialogues on cheats are caught."""
+    """Find the smallest shares of cheated dialogues at which cheats are caught."""
     pairs = [
         (f"{name}, {k} untold", played.honest[name], cheat)
         for name in ("interviewer", "demonstrator")
@@ -158,13 +160,13 @@ def power_round(played: Played, entries: int, seed: int) -> Round:
     found: Round = {}
     for name, told, cheat in pairs:
         for size in SIZES:
-            least = least_caught(among(told), among(cheat), size, entries, seed)
+            least = least_caught(draw_from(told), draw_from(cheat), size, entries, seed)
             found[f"{name}: caught from, of {size:,} tasks"] = Quantity(100 * least / size, "%")
     return found
 
 
 def least_caught(honest: Draw, cheat: Draw, size: int, entries: int, seed: int) -> int:
-    """Return the least number of cheated dialogues by which `CAUGHT` of the entries are flagged, to 5% of itself."""
+    """Return the smallest number of cheated dialogues at which a cheat is caught, accurate to 5%."""
 
     def caught(cheated: int) -> bool:
         found = number_flagged(honest, cheat, size, cheated, entries, seed)
@@ -200,7 +202,7 @@ def options(parser: ArgumentParser) -> None:
     options=options,
 )
 def disclosure_audit(given: Namespace) -> Iterator[Round]:
-    """Play once; then draw and judge in each round."""
+    """Run the agents once, then draw and judge entries in each round."""
     with tempfile.TemporaryDirectory() as temporary:
         played = Played(given.folder or Path(temporary), given.tasks)
         for seed in range(given.rounds):

@@ -1,10 +1,10 @@
-"""The cost of `colbench eval` of the bundled tasks, compared with running the same answers without isolation.
+"""The cost of `colbench eval` on the bundled tasks, compared with scoring the same answers without isolation.
 
     python tests/benchmarks/bench_eval.py [--tasks 1000]
 
-The interviewer talks with the rule-based human; answers run in the sandbox, audits and the report are made. CPU is that
-of all processes, including sandbox workers and the process that audits. The baseline scores the answers in one process
-and no more.
+The interviewer talks with the rule-based human. Answers run in the sandbox, and audits and a report are made. CPU time
+is the sum over all processes, including sandbox workers and the audit process. The baseline only scores the answers, in
+one process.
 """
 
 from __future__ import annotations

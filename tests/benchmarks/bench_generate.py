@@ -1,11 +1,11 @@
-"""Dialogues in this process: replies by `sweet_rl_trainer.model.generate`, compared with transformers' own `generate`.
+"""Replies in this process: `sweet_rl_trainer.model.generate`, compared with transformers' own `generate`.
 
     python tests/benchmarks/bench_generate.py [--rounds 3] [--dialogues 64] [--turns 5]
 
-A Llama of 2 million random weights, float32 on the CPU, and many dialogues at once: each prompt is the one before with
-the reply to it and 20 more tokens. Any of 40 tokens of 1,024 ends a reply, so some are short and few are long, as where
-an agent asks and answers. It is an error if a greedy reply is not the same. Then contestants take turns on the same
-prompts.
+The model is a Llama with 2 million random weights, in float32 on the CPU. Many dialogues run at once. Each prompt
+consists of the previous prompt, the reply to it, and 20 more tokens. Any of 40 of the 1,024 tokens ends a reply.
+Therefore some replies are short and few are long, like the questions and answers of an agent. First, the greedy replies
+of all contestants are compared; a difference is an error. Then the contestants take turns on the same prompts.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def random_model() -> Any:
 
 
 def contestants(model: Any) -> dict[str, Replier]:
-    """Return the ways to reply; those that hold what they have read begin with nothing."""
+    """Return the functions that reply, by name; each function that caches prefixes starts with an empty cache."""
     from sweet_rl_trainer.model.generate import generate
     from sweet_rl_trainer.model.kv_cache import Prefixes
 
@@ -73,7 +73,7 @@ def contestants(model: Any) -> dict[str, Replier]:
 
 
 def theirs(model: Any, prompts: Prompts, temperature: float) -> Prompts:
-    """Reply by `model.generate`, filled up on the left."""
+    """Reply with `model.generate`; prompts are padded on the left."""
     import torch
 
     width = max(map(len, prompts))
@@ -92,13 +92,13 @@ def theirs(model: Any, prompts: Prompts, temperature: float) -> Prompts:
 
 
 def cut(reply: list[int]) -> list[int]:
-    """Return a reply until the token that ends it."""
+    """Return a reply up to and including the token that ends it."""
     end = next((place for place, token in enumerate(reply) if token in ENDS), len(reply) - 1)
     return reply[: end + 1]
 
 
-def begun(count: int, seed: int) -> Prompts:
-    """Return requests."""
+def random_requests(count: int, seed: int) -> Prompts:
+    """Return random requests."""
     chance = random.Random(seed)
     return [
         [chance.randrange(VOCABULARY) for _ in range(chance.randint(120, 200))]
@@ -107,21 +107,21 @@ def begun(count: int, seed: int) -> Prompts:
 
 
 def check(model: Any) -> None:
-    """Raise SystemExit unless all have the same greedy replies."""
-    prompts = begun(8, 1)
+    """Raise SystemExit unless all contestants give the same greedy replies."""
+    prompts = random_requests(8, 1)
     replies = [reply(prompts, 0.0) for reply in contestants(model).values()]
     if any(each != replies[0] for each in replies):
         raise SystemExit(f"not the same: {replies}")
 
 
-def measured(model: Any, seed: int, dialogues: int, turns: int) -> dict[str, Spent]:
-    """Return what each took for all turns; the first one's replies lead to the next prompts of all."""
-    prompts, chance = begun(dialogues, seed), random.Random(seed)
-    ways = contestants(model)
-    spent = dict.fromkeys(ways, Spent(0.0, 0.0, 0.0))
+def measure(model: Any, seed: int, dialogues: int, turns: int) -> dict[str, Spent]:
+    """Return the time of each contestant for all turns; every next prompt contains the first contestant's reply."""
+    prompts, chance = random_requests(dialogues, seed), random.Random(seed)
+    repliers = contestants(model)
+    spent = dict.fromkeys(repliers, Spent(0.0, 0.0, 0.0))
     for _ in range(turns):
         replies: Prompts = []
-        for name, reply in ways.items():
+        for name, reply in repliers.items():
             before = now()
             said = reply(prompts, 1.0)
             spent[name] += now() - before
@@ -153,7 +153,7 @@ def generate_replies(given: Namespace) -> Iterator[Round]:
     check(model)
     for number in range(given.rounds):
         found: Round = {}
-        for name, cost in measured(model, number, given.dialogues, given.turns).items():
+        for name, cost in measure(model, number, given.dialogues, given.turns).items():
             found[f"{name}: wall"] = Quantity(cost.wall, "s")
             found[f"{name}: CPU"] = Quantity(cost.own, "s")
         yield found

@@ -2,8 +2,9 @@
 
     python tests/benchmarks/bench_leaderboard_site.py [--entries 200] [--tasks 1000] [--trials 1] [--folder DIR]
 
-The store is synthetic (`leaderboard_store`): real bundles and receipts of made-up dialogues of about 4 KB each. In
-`--folder` it is kept, and found again. The baseline is what Python's own json takes to read the dialogues once.
+The store is synthetic (`leaderboard_store`): real bundles and receipts with random dialogues of about 4 KB each. With
+`--folder`, the store is kept, and the next run uses it again. The baseline is the CPU time in which Python's own json
+module reads the dialogues once.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def build_site(store: Path, out: Path, tasks: int) -> Round:
 
 
 def read_json(store: Path) -> float:
-    """Return the CPU seconds that reading all dialogues takes."""
+    """Return the CPU time of reading all dialogues, in seconds."""
     before = now()
     for path in sorted(store.rglob("*.jsonl")):
         if path.parent.name == "trajectories":
@@ -59,7 +60,7 @@ def read_json(store: Path) -> float:
 
 
 def sizes(name: str, files: Iterable[Path]) -> Round:
-    """Return the number and size of files of a kind."""
+    """Return the number, the largest size and the total size of files of one kind."""
     found = [path.stat().st_size for path in files]
     return {
         f"{name}: files": Quantity(len(found), ""),

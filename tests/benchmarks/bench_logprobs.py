@@ -1,10 +1,11 @@
-"""Log-probabilities of given tokens, forward and backward: from full logits, and in chunks.
+"""Log-probabilities of given tokens, with forward and backward pass: from full logits, and in chunks.
 
     python tests/benchmarks/bench_logprobs.py [--tokens 4096] [--vocabulary 128256] [--hidden 256]
 
-From the last hidden states and the weights of an output layer, in float32 on the CPU. Each side runs in a process
-of its own, which says its peak memory (ru_maxrss) above what it had before it began; the sides take turns. "Weighted"
-is the share of the positions that a loss is about; full logits are of all.
+The log-probabilities are computed from the last hidden states and the weights of an output layer, in float32 on the
+CPU. Each side runs in its own process, and the sides take turns. The memory of a side is the peak memory of its process
+(ru_maxrss) minus the peak before the side began. "Weighted" is the share of the positions that the loss uses; full
+logits are computed for all positions.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ Side = Callable[[Any, Any, Any, Any], Any]
 
 
 def log_softmax(hidden: Any, weight: Any, targets: Any, places: Any) -> Any:
-    """Compute all logits, their log_softmax, and take what is asked for."""
+    """Compute all logits and their log_softmax, and return the requested values."""
     return (hidden @ weight.T).log_softmax(-1).gather(-1, targets[:, None])[places, 0]
 
 
 def log_sum_exp(hidden: Any, weight: Any, targets: Any, places: Any) -> Any:
-    """Compute all logits, and take what is asked for less their log-sum-exp."""
+    """Compute all logits, and return the requested ones minus their log-sum-exp."""
     logits = hidden @ weight.T
     return (logits.gather(-1, targets[:, None])[:, 0] - logits.logsumexp(-1))[places]
 
 
 def chunked(hidden: Any, weight: Any, targets: Any, places: Any) -> Any:
-    """Compute them as the trainer does."""
+    """Compute the log-probabilities as the trainer does."""
     from sweet_rl_trainer.model.logprobs import select_logprobs
 
     return select_logprobs(hidden.index_select(0, places), weight, targets[places])
@@ -48,7 +49,7 @@ SIDES: dict[str, tuple[Side, float]] = {
 
 
 def measure(name: str, tokens: int, vocabulary: int, hidden_size: int) -> Round:
-    """Return memory and CPU of one pass forward and backward, and a mean to compare results by."""
+    """Return memory and CPU time of one forward and backward pass, and a mean by which results can be compared."""
     import torch
 
     side, share = SIDES[name]

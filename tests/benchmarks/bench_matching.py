@@ -1,10 +1,11 @@
-"""The cost of hearing which hidden decision a question asks for, compared with counting the words in common.
+"""The cost of finding the hidden decision that a question asks for, compared with counting the words in common.
 
     python tests/benchmarks/bench_matching.py [--tasks 1000] [--questions 3]
 
-Each question is an example of a decision of a bundled task with some words more, so that none comes twice. `first` is a
-first question about each task, in a process in which nothing is prepared: preparing the task families counts; `later`
-are the others. The baseline takes the decision whose examples have most words in common with the question.
+Each question is an example question of a bundled task's decision. Words are added, so that no question occurs twice.
+`first questions` are the first questions about all tasks, in a new process; they include the time to prepare the task
+families. `a later question` is any other question. The baseline takes the decision whose examples have the most words
+in common with the question.
 """
 
 from __future__ import annotations
@@ -47,12 +48,12 @@ def ask(tasks: Sequence[Task], number: int) -> list[Question]:
 
 
 def by_domain(question: Question) -> tuple[Fact, ...]:
-    """Return the decisions that the domain hears."""
+    """Return the decisions that the domain finds in a question."""
     return get_domain(question.task.domain).asked(question.task, question.text)
 
 
 def by_overlap(question: Question) -> Fact:
-    """Return the decision that has most words in common."""
+    """Return the decision that has the most words in common with a question."""
     words = set(WORD.findall(question.text.lower()))
     return max(question.task.hidden.facts, key=lambda fact: _most_in_common(fact, words))
 
@@ -66,19 +67,19 @@ def _words(examples: tuple[str, ...]) -> list[set[str]]:
     return [set(WORD.findall(each.lower())) for each in examples]
 
 
-WAYS = {"matcher": by_domain, "words in common": by_overlap}
+MATCHERS = {"matcher": by_domain, "words in common": by_overlap}
 
 
-def hear(name: str, number: int, asked: int) -> Round:
-    """Hear all questions in one way."""
+def match_questions(name: str, number: int, asked: int) -> Round:
+    """Match all questions with one matcher."""
     tasks = [task for task in resolve_tasks("bundled:backend")[:number] if task.hidden.facts]
     rounds = [ask(tasks, each) for each in range(asked)]
     before = now()
     for question in rounds[0]:
-        WAYS[name](question)
+        MATCHERS[name](question)
     first = now()
     for question in chain(*rounds[1:]):
-        WAYS[name](question)
+        MATCHERS[name](question)
     spent = now() - first
     later = len(tasks) * (asked - 1)
     return {
@@ -90,7 +91,9 @@ def hear(name: str, number: int, asked: int) -> Round:
 
 def options(parser: ArgumentParser) -> None:
     parser.add_argument("--tasks", type=int, default=1000)
-    parser.add_argument("--questions", type=int, default=3, help="about each task")
+    parser.add_argument(
+        "--questions", type=int, default=3, help="number of questions about each task"
+    )
 
 
 @benchmark(
@@ -107,11 +110,11 @@ def options(parser: ArgumentParser) -> None:
     quick="--tasks 150",
 )
 def matching(given: Namespace) -> Iterator[Round]:
-    """Hear the same questions in both ways, each in a fresh process."""
+    """Match the same questions with both matchers, each in a fresh process."""
     for _ in range(given.rounds):
         found: Round = {}
-        for name in WAYS:
-            found |= in_fresh_process(hear, name, given.tasks, given.questions)
+        for name in MATCHERS:
+            found |= in_fresh_process(match_questions, name, given.tasks, given.questions)
         yield found
 
 

@@ -1,10 +1,11 @@
-"""Memory of a large run with recorded tokens: read, paired and written as examples, as the stage `critic-data` does.
+"""Memory for a large run with recorded tokens: it is read, paired and written as examples, as in `critic-data`.
 
     python tests/benchmarks/bench_memory.py [--dialogues 15000] [--folder DIR]
 
-Dialogues of eight turns on the bundled tasks, whose prompts grow from 500 to about 4,000 tokens. The run is made first
-(85 kB a dialogue) and kept with `--folder`; then its own process does the work, so its peak memory is that of the
-process with libraries, tasks, trajectories and examples. The baseline is the size of the run's file.
+The run has dialogues of eight turns on the bundled tasks. Their prompts grow from 500 to about 4,000 tokens. The run is
+made first (85 kB per dialogue); with `--folder`, it is kept. Then a separate process does the work of the stage
+`critic-data`. Its peak memory is therefore that of libraries, tasks, trajectories and examples. The baseline is the
+size of the run's file.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from sweet_rl_trainer.settings import Shape
 
 TASKS, TRIALS, TURNS = "bundled:backend/train", 4, 8
 START, HEARD = 500, 400
-"""Tokens of the first prompt, and of what comes between two turns."""
+"""Number of tokens in the first prompt, and between two turns."""
 QUESTION = "What should it return if the list is empty, and does the last day count as late? " * 4
 MODEL, RUN = "model", "run"
 
@@ -56,7 +57,7 @@ def make(folder: Path, dialogues: int) -> None:
 
 
 def rollout(task: Task, trial: int, reply: tuple[int, ...], number: int) -> Rollout:
-    """Return a dialogue of which each prompt continues the one before; the first of a task succeeds."""
+    """Return a dialogue in which each prompt continues the previous one; trial 0 of each task succeeds."""
     return Rollout(
         key=str(number),
         task_id=task.id,
@@ -84,7 +85,7 @@ def turns(reply: tuple[int, ...], chance: random.Random) -> Iterator[Turn]:
 
 
 def measure(folder: Path) -> Round:
-    """Do what the stage does, and return time and peak memory."""
+    """Do the work of the stage, and return CPU time and peak memory."""
     before = now()
     data = load(DataSettings(), {"runs0": folder / RUN})
     loaded = peak_gb()
@@ -109,7 +110,9 @@ def measure(folder: Path) -> Round:
 
 def options(parser: ArgumentParser) -> None:
     parser.add_argument("--dialogues", type=int, default=15_000)
-    parser.add_argument("--folder", type=Path, help="where the run is made, or was made before")
+    parser.add_argument(
+        "--folder", type=Path, help="folder for the run; an existing run in it is used again"
+    )
 
 
 @benchmark(
@@ -119,7 +122,7 @@ def options(parser: ArgumentParser) -> None:
     options=options,
 )
 def memory(given: Namespace) -> Iterator[Round]:
-    """Make the run once, then work on it in fresh processes."""
+    """Make the run once, then process it in fresh processes."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.folder or Path(temporary)
         if not (folder / RUN).exists():

@@ -1,13 +1,16 @@
-"""The cost of the harness: dialogues against a server with a delay, compared with the delays alone and a bare client.
+"""The cost of the harness: dialogues with a delayed server, compared with the delays alone and with a bare client.
 
     python tests/benchmarks/bench_orchestration.py [fixed none one-core random] [--dialogues 1000]
 
-`fixed`: the server takes 50 ms a call. The ideal is what the delays alone take: dialogues x calls x delay /
-dialogues at once; the bare client has the same calls with aiohttp and JSON, and nothing else. `none`: the server
-answers at once. `one-core`: so it does, and the harness has one core. `random`: delays with the same mean, for the
-harness and for the schedule of the paper's released code, which takes 128 dialogues in lock-step, so that each turn
-waits for the slowest. The server runs in its own process and shares the machine; each run of the harness has a fresh
-process, in which nothing is prepared yet. CPU and memory of the harness include the process that audits.
+`fixed`: The server takes 50 ms per call. The ideal is the time of the delays alone: dialogues x calls x delay /
+dialogues at once. The bare client makes the same calls with only aiohttp and JSON.
+`none`: The server answers at once.
+`one-core`: The server answers at once, and the harness has one core.
+`random`: The delays are random, with the same mean. The harness is compared with the schedule of the paper's released
+code. That schedule takes 128 dialogues in lock-step, so that each turn waits for the slowest dialogue.
+
+The server runs in its own process on the same machine. Each run of the harness has a fresh process, in which nothing
+is prepared. CPU time and memory of the harness include the audit process.
 """
 
 from __future__ import annotations
@@ -49,12 +52,12 @@ from colbench_agents.model import ModelAgent
 Schedule = Callable[[str, list[Task], int], Coroutine[None, None, None]]
 TURNS = 5
 CALLS = 2 * TURNS - 1
-"""Every turn but the last has a call for the agent and one for the human."""
+"""Every turn has a call for the agent, and every turn except the last has a call for the human."""
 DELAYS = ("fixed", "none", "one-core", "random")
 
 
 class Unscored:
-    """Scoring is measured elsewhere."""
+    """A scorer that does nothing, because scoring is measured elsewhere."""
 
     async def score(self, task: Task, answer: str) -> dict[str, Score]:
         return {"default": Score(scorer="none", value=1.0, success=True)}
@@ -71,7 +74,7 @@ def script(messages: list[Message]) -> str:
 
 
 class LogNormal:
-    """Delays with the given mean; half of them are shorter than 0.78 of it, one in a hundred longer than 4 times."""
+    """Random delays: half are shorter than 0.78 of the given mean, one in a hundred is longer than 4 times the mean."""
 
     def __init__(self, mean: float) -> None:
         self.mean = mean
@@ -82,7 +85,7 @@ class LogNormal:
 
 
 async def pipelined(url: str, tasks: list[Task], concurrency: int) -> None:
-    """Run the harness itself: runner, chat clients, rollout file, and the audits where `colbench eval` makes them."""
+    """Run the harness: runner, chat clients, rollout file, and the audits in the same process as in `colbench eval`."""
     model = f"scripted@{url}"
     async with (
         ModelAgent(model, client="aiohttp") as agent,
@@ -107,11 +110,11 @@ async def pipelined(url: str, tasks: list[Task], concurrency: int) -> None:
                 await runner.run(plan(tasks, 1, record.digest, 0), {}, writer.append)
             turns = [len(rollout.turns) for _, rollout in folder.latest()]
             if turns != [TURNS] * len(tasks):
-                raise AssertionError("the run is not what was to be measured")
+                raise AssertionError("the run is not the one to be measured")
 
 
 async def lock_step(url: str, tasks: list[Task], concurrency: int) -> None:
-    """Run the released schedule: a batch of dialogues takes each turn together."""
+    """Run the released schedule: all dialogues of a batch finish a turn before the next turn begins."""
     model = f"scripted@{url}"
     async with (
         ModelAgent(model, client="aiohttp") as agent,
@@ -141,7 +144,7 @@ async def _hear(human: ModelHuman, cell: Cell, dialogue: list[Message]) -> None:
 
 
 async def bare(url: str, tasks: list[Task], concurrency: int) -> None:
-    """Make the same calls, with a client that only sends and reads JSON."""
+    """Make the same calls with a client that only sends and reads JSON."""
     waiting = iter(tasks)
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
 
@@ -168,7 +171,7 @@ class Cost(NamedTuple):
 
     spent: Spent
     memory: float
-    """Peak, in MB."""
+    """Peak memory in MB."""
 
 
 def run(
@@ -178,7 +181,7 @@ def run(
     delay: float | LogNormal,
     cores: int | None = None,
 ) -> Cost:
-    """Return what one schedule took against a fresh server, on all cores or on some of them."""
+    """Return the cost of one schedule with a fresh server, on all cores or only on the first `cores` of them."""
     bundled = resolve_tasks("bundled:backend")
     tasks = distinguish(bundled[n % len(bundled)] for n in range(dialogues))
     with served(script, delay) as url:
@@ -189,7 +192,7 @@ def run(
 
 
 def _spent() -> Spent:
-    """Return what this process and its children have spent, without the server."""
+    """Return the time that this process and its descendants have used, without the server."""
     server = [process.pid for process in active_children() if process.pid]
     found = now()
     return found._replace(cpu=found.cpu - seconds_of(server))
@@ -199,7 +202,7 @@ def options(parser: ArgumentParser) -> None:
     add_parts(parser, DELAYS)
     parser.add_argument("--dialogues", type=int, default=1000)
     parser.add_argument("--concurrency", type=int, default=128)
-    parser.add_argument("--delay", type=float, default=0.05, help="seconds a call")
+    parser.add_argument("--delay", type=float, default=0.05, help="seconds per call")
 
 
 @benchmark(

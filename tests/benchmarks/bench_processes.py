@@ -1,13 +1,14 @@
-"""The gain and cost of several processes: the same runs with one process and with two or more, in turns.
+"""The gain and cost of several processes: the same runs with one process and with several, in turn.
 
     python tests/benchmarks/bench_processes.py [dialogues scoring rendering] [--processes 2] [--rounds 5] [--ray]
 
-With `--ray` there is a third side, as many nodes of a Ray cluster on this machine, each with one process; what the
-cluster needs counts in `all`.
+With `--ray`, a third side uses the same number of nodes of a Ray cluster on this machine, with one process each. The
+CPU time of the cluster itself is included in `all CPU`.
 
-Where other programs use the cores, wall time says little; the CPU seconds do. `busiest` is the CPU of the process that
-has most to do, be it the run's own or a worker: with free cores, a run cannot be faster than that. Sandbox workers and
-browsers count in `all`. Starting is told apart. The model server of `dialogues` answers at once and is not counted.
+If other programs use the cores, wall time says little; compare CPU time instead. `busiest` is the CPU time of the
+busiest process, which can be the run's own process or a worker. Even with free cores, a run cannot be faster than that.
+Sandbox workers and browsers are included in `all CPU`. `starting` is measured separately. The model server of
+`dialogues` answers at once and is not counted.
 """
 
 from __future__ import annotations
@@ -33,31 +34,31 @@ import colbench
 from colbench.evaluation import Observer
 
 BUNDLED = 1000
-"""Bundled tasks; more dialogues are further trials."""
+"""Number of bundled tasks; more dialogues become additional trials."""
 
 
-class Where(Struct, frozen=True, kw_only=True):
-    """The processes, or the nodes of a Ray cluster, that run the dialogues."""
+class Placement(Struct, frozen=True, kw_only=True):
+    """The number of processes, or of nodes of a Ray cluster, that run the dialogues."""
 
     processes: int = 1
     nodes: int = 0
 
 
 class Cost(Struct, frozen=True, kw_only=True):
-    """Seconds that a run took."""
+    """The cost of a run, in seconds."""
 
     wall: float
-    """From the first dialogue to the last."""
+    """Wall time from the start of the first dialogue to the end of the last."""
     everything: float
-    """CPU of all processes in that time."""
+    """CPU time of all processes in that period."""
     busiest: float
-    """CPU in that time of the run's process or of the worker that took most."""
+    """CPU time in that period of the busiest process: the run's own or a worker."""
     starting: float
-    """CPU before the first dialogue."""
+    """CPU time before the first dialogue."""
 
 
 class Meter(Observer):
-    """An observer of the CPU seconds of all processes of a run, when its dialogues begin and when they end."""
+    """An observer that reads the CPU time of all processes when the dialogues of a run begin and when they end."""
 
     def __init__(self) -> None:
         self.first = usage()
@@ -79,11 +80,11 @@ class Meter(Observer):
 
 
 Usage = dict[int, tuple[bool, float, float]]
-"""By process: True for the run and its workers, its own CPU seconds, and those of its ended children."""
+"""By process ID: True for the run's process and its workers, CPU seconds, and CPU seconds of ended children."""
 
 
 def usage() -> Usage:
-    """Return what this process and those that it has started, directly or not, have used."""
+    """Return the CPU usage of this process and of all its descendants."""
     stats = dict(_stats())
     found = {os.getpid()}
     while more := {pid for pid, stat in stats.items() if stat[0] in found} - found:
@@ -113,13 +114,13 @@ def _words(pid: int) -> bytes:
 
 
 def _since(before: Usage, after: Usage) -> tuple[dict[int, float], float]:
-    """Return the CPU seconds of each process that holds dialogues, and of all together."""
+    """Return the CPU seconds of each process that runs dialogues, and the sum over all processes."""
     own: dict[int, float] = {}
     everything = 0.0
     for pid, (holds, seconds, ended) in after.items():
         _, earlier, earlier_ended = before.get(pid, (holds, 0.0, 0.0))
         everything += seconds - earlier
-        if pid != os.getpid():  # a process started by this one still runs, or one of an earlier run
+        if pid != os.getpid():  # this process's children still run, or belong to an earlier run
             everything += ended - earlier_ended
         if holds:
             own[pid] = seconds - earlier
@@ -127,7 +128,7 @@ def _since(before: Usage, after: Usage) -> tuple[dict[int, float], float]:
 
 
 def measure(settings: dict[str, Any]) -> Cost:
-    """Run, and return what it cost."""
+    """Run an evaluation and return its cost."""
     meter = Meter()
     done = colbench.evaluate(observer=meter, **settings)
     if any(rollout.failure for rollout in done.rollouts):
@@ -136,7 +137,7 @@ def measure(settings: dict[str, Any]) -> Cost:
 
 
 def measure_on_nodes(count: int, settings: dict[str, Any]) -> Cost:
-    """Run on this many nodes of a new Ray cluster, which have a CPU each, and return what it cost."""
+    """Run an evaluation on `count` nodes of a new Ray cluster, with one CPU each, and return its cost."""
     from ray.cluster_utils import Cluster
 
     node = {"object_store_memory": 80 * 2**20, "include_dashboard": False}
@@ -151,21 +152,24 @@ def measure_on_nodes(count: int, settings: dict[str, Any]) -> Cost:
         cluster.shutdown()
 
 
-def run(where: Where, **settings: Any) -> Cost:
-    """Run in a process in which nothing is prepared yet, and return what it cost."""
-    if where.nodes:
-        return in_fresh_process(measure_on_nodes, where.nodes, settings)
-    return in_fresh_process(measure, settings | {"processes": where.processes})
+def run(placement: Placement, **settings: Any) -> Cost:
+    """Run an evaluation in a fresh process, in which nothing is prepared, and return its cost."""
+    if placement.nodes:
+        return in_fresh_process(measure_on_nodes, placement.nodes, settings)
+    return in_fresh_process(measure, settings | {"processes": placement.processes})
 
 
 @contextmanager
-def dialogues(count: int) -> Iterator[Callable[[Where], Cost]]:
-    """Run dialogues of five turns with a model server that answers at once, on both sides; one answer for all."""
+def dialogues(count: int) -> Iterator[Callable[[Placement], Cost]]:
+    """Yield a function that runs dialogues of five turns.
+
+    A model server plays both sides. It replies at once, and gives the same final answer in all dialogues.
+    """
     with served(script, 0.0) as url:
         model = f"openai:scripted@{url}"
         args = {"client": "aiohttp"}
-        yield lambda where: run(
-            where,
+        yield lambda placement: run(
+            placement,
             agent=model,
             agent_args=args,
             human=model,
@@ -177,19 +181,22 @@ def dialogues(count: int) -> Iterator[Callable[[Where], Cost]]:
 
 
 @contextmanager
-def scoring(count: int) -> Iterator[Callable[[Where], Cost]]:
-    """Run the rule-based agent and human, whose answers are right and run in the sandbox."""
-    yield lambda where: run(where, agent="interviewer", limit=count)
+def scoring(count: int) -> Iterator[Callable[[Placement], Cost]]:
+    """Yield a function that runs the rule-based agent and human; the answers are right, and run in the sandbox."""
+    yield lambda placement: run(placement, agent="interviewer", limit=count)
 
 
 @contextmanager
-def rendering(count: int) -> Iterator[Callable[[Where], Cost]]:
-    """Run the rule-based designer, whose pages are rendered and compared; each run has an empty store of renders."""
+def rendering(count: int) -> Iterator[Callable[[Placement], Cost]]:
+    """Yield a function that runs the rule-based designer, whose pages are rendered and compared.
 
-    def once(where: Where) -> Cost:
+    Each run starts with an empty cache of renders.
+    """
+
+    def once(placement: Placement) -> Cost:
         with tempfile.TemporaryDirectory() as cache:
             os.environ["COLBENCH_CACHE"] = cache
-            return run(where, tasks="bundled:frontend", limit=count)
+            return run(placement, tasks="bundled:frontend", limit=count)
 
     yield once
 
@@ -201,12 +208,12 @@ QUANTITIES = {"wall": "wall", "all CPU": "everything", "busiest": "busiest", "st
 def options(parser: ArgumentParser) -> None:
     add_parts(parser, LOADS)
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--count", type=int, help="dialogues of a run")
-    parser.add_argument("--ray", action="store_true", help="also on nodes of a Ray cluster")
+    parser.add_argument("--count", type=int, help="number of dialogues in a run")
+    parser.add_argument("--ray", action="store_true", help="also run on nodes of a Ray cluster")
 
 
 def missing(given: Namespace) -> str:
-    """Return what this machine lacks, or an empty text."""
+    """Return what this machine lacks, or an empty string."""
     return "Ray is not installed: pip install ray" * (given.ray and find_spec("ray") is None)
 
 
@@ -226,16 +233,16 @@ def missing(given: Namespace) -> str:
 )
 def processes(given: Namespace) -> Iterator[Round]:
     """Run each load with one process and with several."""
-    sides = {"one process": Where(), "several processes": Where(processes=given.processes)}
+    sides = {"one process": Placement(), "several processes": Placement(processes=given.processes)}
     if given.ray:
-        sides["Ray nodes"] = Where(nodes=given.processes)
+        sides["Ray nodes"] = Placement(nodes=given.processes)
     for _ in range(given.rounds):
         found: Round = {}
         for load in given.parts:
             make, usual = LOADS[load]
             with make(given.count or usual) as once:
-                for side, where in sides.items():
-                    cost = once(where)
+                for side, placement in sides.items():
+                    cost = once(placement)
                     for quantity, field in QUANTITIES.items():
                         value = Quantity(getattr(cost, field), "s")
                         found[f"{load}, {side}: {quantity}"] = value

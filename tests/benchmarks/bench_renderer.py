@@ -1,15 +1,18 @@
-"""Pages a second: the renderer, Firefox as the released code drives it, and plain Playwright.
+"""Pages per second: the renderer, Firefox as driven by the paper's released code, and plain Playwright.
 
     python tests/benchmarks/bench_renderer.py [playwright firefox cached-firefox memory] [--pages 60] [--bundled]
 
-The ways take turns on the same pages, each warmed up with one page: those of real rows, `frontend.jsonl` in the folder
-of COLBENCH_OFFICIAL_DATA, or with `--bundled` those of bundled tasks.
-Firefox: a reused window, the page from a file, the full stylesheet from a server on this machine, a picture of
-the full page; once with the stylesheet read again for each page, once with it kept in Firefox's memory.
-Playwright: a fresh context for each page, the full stylesheet, Playwright's own picture.
-Renderer: as runs use it, blocks included, with an empty store.
-Every way gets the pictures that pages ask for from the same code. `memory` renders 400 pages a round with one renderer
-and samples the memory of driver and browser (PSS).
+The contestants take turns on the same pages. Each contestant first renders one page that is not counted. The pages are
+those of official tasks, from `frontend.jsonl` in the folder COLBENCH_OFFICIAL_DATA, or with `--bundled` those of
+bundled tasks.
+
+Firefox: one window for all pages, each page loaded from a file, the full stylesheet from a server on this machine, and
+pictures of the full page. One variant reads the stylesheet again for each page, the other keeps it in Firefox's memory.
+Playwright: a fresh context for each page, the full stylesheet, and Playwright's own screenshots.
+Renderer: as in runs, including blocks, with an empty cache of renders.
+
+All contestants get the images that pages request from the same code. `memory` renders 400 pages per round with one
+renderer and samples the memory of driver and browser (proportional set size).
 """
 
 from __future__ import annotations
@@ -51,13 +54,13 @@ AT_ONCE = 4
 OURS, PLAYWRIGHT = "renderer", "Playwright"
 FIREFOX = "Firefox"
 CACHED_FIREFOX = "Firefox, stylesheet cached"
-Way = Callable[[list[str]], Awaitable[Spent]]
+Contestant = Callable[[list[str]], Awaitable[Spent]]
 
 
 class Answers(BaseHTTPRequestHandler):
-    """A handler that serves what pages ask of the network, from this machine."""
+    """A handler that answers the network requests of pages from this machine."""
 
-    def do_GET(self) -> None:  # the name that http.server calls
+    def do_GET(self) -> None:  # http.server requires this name
         content, kind = answer(parse_qs(urlsplit(self.path).query)["url"][0])
         self.send_response(200 if content else 404)
         self.send_header("Content-Type", kind)
@@ -73,7 +76,7 @@ class Answers(BaseHTTPRequestHandler):
 
 
 def answer(url: str) -> tuple[bytes, str]:
-    """Return the full stylesheet or a drawn picture, with its type; empty for anything else."""
+    """Return the full stylesheet or a drawn image, with its content type; no content for any other address."""
     if "tailwind" in url:
         return unpacked("tailwind-2.2.19.min.css"), "text/css"
     asset = respond(url)
@@ -82,7 +85,7 @@ def answer(url: str) -> tuple[bytes, str]:
 
 @contextmanager
 def served() -> Iterator[str]:
-    """Yield the address under which the answers are."""
+    """Yield the address of a server with these answers."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}"
@@ -94,7 +97,7 @@ def firefox_program() -> str | None:
 
 
 async def with_firefox(pages: list[str], kept: str) -> Spent:
-    """Picture pages in a reused window of Firefox; `kept` is where answers may be kept, or not."""
+    """Take pictures of pages in one window of Firefox; `kept` is CACHED if Firefox may cache answers, or else empty."""
     return await asyncio.to_thread(_with_firefox, pages, kept)
 
 
@@ -114,19 +117,19 @@ def _with_firefox(pages: list[str], kept: str) -> Spent:
 
 
 async def with_playwright(pages: list[str]) -> Spent:
-    """Picture pages in fresh contexts of Chromium, with the full stylesheet."""
+    """Take pictures of pages in fresh contexts of Chromium, with the full stylesheet."""
     from playwright.async_api import async_playwright
 
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=find_browser())
         try:
-            return await rate(lambda page: naive_picture(browser, page), pages, 1)
+            return await timed(lambda page: naive_picture(browser, page), pages, 1)
         finally:
             await browser.close()
 
 
 async def naive_picture(browser: Browser, page: str) -> bytes:
-    """Picture a page as one would at first."""
+    """Take a picture of a page in the simplest way."""
 
     async def fulfil(route: Route) -> None:
         if route.request.url == "https://page.invalid/":
@@ -146,10 +149,10 @@ async def naive_picture(browser: Browser, page: str) -> bytes:
 
 
 async def with_renderer(pages: list[str]) -> Spent:
-    """Render pages as runs do."""
+    """Render pages in the same way as runs."""
     with tempfile.TemporaryDirectory() as folder:
         async with Renderer(workers=AT_ONCE, cache=Path(folder)) as renderer:
-            return await rate(lambda page: rendered(renderer, page), pages, AT_ONCE)
+            return await timed(lambda page: rendered(renderer, page), pages, AT_ONCE)
 
 
 async def rendered(renderer: Renderer, page: str) -> None:
@@ -157,8 +160,8 @@ async def rendered(renderer: Renderer, page: str) -> None:
         raise AssertionError("a page was not rendered")
 
 
-async def rate(work: Callable[[str], Awaitable[object]], pages: list[str], at_once: int) -> Spent:
-    """Return what all pages take, after a first page that is not counted."""
+async def timed(work: Callable[[str], Awaitable[object]], pages: list[str], at_once: int) -> Spent:
+    """Return the time spent on all pages; a first page is not counted."""
     await work(pages[0] + "<!-- first -->")
     queue = iter(pages)
 
@@ -172,7 +175,7 @@ async def rate(work: Callable[[str], Awaitable[object]], pages: list[str], at_on
 
 
 async def memory(renderer: Renderer, pages: list[str], number: int) -> Round:
-    """Return the most that driver and browser take while pages are rendered."""
+    """Return the peak memory of driver and browser while pages are rendered."""
     first = number * MEMORY_RENDERS
     batch = [f"{pages[n % len(pages)]}<!-- {n} -->" for n in range(first, first + MEMORY_RENDERS)]
     rendering = asyncio.gather(*(rendered(renderer, page) for page in batch))
@@ -184,7 +187,7 @@ async def memory(renderer: Renderer, pages: list[str], number: int) -> Round:
     return {"renderer: memory, highest of 400 renders": Quantity(highest, "MB")}
 
 
-WAYS: dict[str, tuple[str, Way]] = {
+CONTESTANTS: dict[str, tuple[str, Contestant]] = {
     "playwright": (PLAYWRIGHT, with_playwright),
     "firefox": (FIREFOX, partial(with_firefox, kept="")),
     "cached-firefox": (CACHED_FIREFOX, partial(with_firefox, kept=CACHED)),
@@ -192,13 +195,13 @@ WAYS: dict[str, tuple[str, Way]] = {
 
 
 def options(parser: ArgumentParser) -> None:
-    add_parts(parser, [*WAYS, "memory"])
+    add_parts(parser, [*CONTESTANTS, "memory"])
     parser.add_argument("--pages", type=int, default=60)
-    parser.add_argument("--bundled", action="store_true", help="pages of bundled tasks")
+    parser.add_argument("--bundled", action="store_true", help="use pages of bundled tasks")
 
 
 def missing(given: Namespace) -> str:
-    """Return what this machine lacks, or an empty text."""
+    """Return what this machine lacks, or an empty string."""
     try:
         find_browser()
     except UserError as error:
@@ -227,14 +230,14 @@ def times_as_fast(way: str, wanted: float | None = None) -> Iterator[Ratio]:
     needs=missing,
 )
 async def renderer(given: Namespace) -> AsyncIterator[Round]:
-    """Have the renderer and the other ways take turns."""
+    """Measure the renderer and the other contestants in turn."""
     pages = frontend_pages(given.pages, bundled=given.bundled)
     with tempfile.TemporaryDirectory() as folder:
         async with Renderer(workers=AT_ONCE, cache=Path(folder)) as lasting:
             for number in range(given.rounds):
-                ways = [WAYS[part] for part in given.parts if part in WAYS]
+                contestants = [CONTESTANTS[part] for part in given.parts if part in CONTESTANTS]
                 found: Round = {}
-                for name, way in [(OURS, with_renderer), *ways]:
+                for name, way in [(OURS, with_renderer), *contestants]:
                     spent = await way(pages)
                     found[f"{name}: pages a second"] = Quantity(len(pages) / spent.wall, "")
                     found[f"{name}: wall a page"] = Quantity(1000 * spent.wall / len(pages), "ms")

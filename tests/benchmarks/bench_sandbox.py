@@ -1,10 +1,11 @@
-"""The cost of the code sandbox, compared with an evaluator that isolates nothing and one with a process for every test.
+"""The cost of the code sandbox, compared with an evaluator without isolation and one with a process for every test.
 
     python tests/benchmarks/bench_sandbox.py [honest mixed process memory] [--rounds 10]
 
-The candidates are for real rows, `backend.jsonl` in the folder of COLBENCH_OFFICIAL_DATA; with `--bundled` for bundled
-tasks. The sides of a comparison take turns on small blocks of the same candidates. Wall time is that of all the way
-from answer to verdict, references known; CPU time is that of all processes together.
+The candidates are answers to official tasks, from `backend.jsonl` in the folder COLBENCH_OFFICIAL_DATA, or with
+`--bundled` to bundled tasks. The sides of a comparison take turns on small blocks of the same candidates. Wall time is
+measured from the answer to the verdict; the sandbox has already computed the references. CPU time is the sum over all
+processes.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from colbench.task import Task
 
 WORKERS = os.cpu_count() or 1
 IN_FLIGHT = 2 * WORKERS
-"""Answers on their way, as in the runner."""
+"""Number of answers that are scored at once, as in the runner."""
 BLOCK = 100
 PROCESS_ROWS = 40
 MEMORY_CANDIDATES = 2500
@@ -55,7 +56,7 @@ def honest(task: Task) -> Candidate:
 
 
 def mixed(number: int, task: Task) -> Candidate:
-    """Return the answer of a number: of 100, 50 are honest, 30 wrong, 19 crash, 1 loops."""
+    """Return the answer with this number: of every 100 answers, 50 are honest, 30 are wrong, 19 crash and 1 loops."""
     body = {0: "while True: pass"}.get(number % 100, "return [][len(a)]")
     if number % 100 >= 20:
         body = "return (len(a), 'wrong')"
@@ -66,17 +67,17 @@ def mixed(number: int, task: Task) -> Candidate:
 
 
 async def serial(candidates: Sequence[Candidate]) -> list[float]:
-    """Score in this process, one after another."""
+    """Score in this process, one answer after another."""
     return [serial_score(task, answer) for task, answer in candidates]
 
 
 async def process_per_test(candidates: Sequence[Candidate]) -> list[float]:
-    """Score with as many tests at once as the sandbox has workers."""
+    """Score with a process for every test; the sandbox's number of workers is the number of tests at once."""
     return [process_score(task, answer, WORKERS) for task, answer in candidates]
 
 
 def sandboxed(scorer: UnitTestScorer) -> Side:
-    """Return the scorer as the runner uses it; the official verdict's values, if it gives that one."""
+    """Return a side that uses the scorer like the runner; it gives the official value, if the scorer computes it."""
 
     async def score(candidates: Sequence[Candidate]) -> list[float]:
         slots = asyncio.Semaphore(IN_FLIGHT)
@@ -92,7 +93,7 @@ def sandboxed(scorer: UnitTestScorer) -> Side:
 
 
 def fenced(side: Side) -> Side:
-    """Have the answers written as models write them."""
+    """Return the same side with answers in a code fence, as models write them."""
 
     async def score(candidates: Sequence[Candidate]) -> Sequence[float]:
         return await side(
@@ -105,7 +106,7 @@ def fenced(side: Side) -> Side:
 async def compare(
     kind: str, sides: dict[str, Side], candidates: Sequence[Candidate], block: int, number: int
 ) -> Round:
-    """Return what a candidate takes with each side, which take turns on blocks; the order changes."""
+    """Return each side's time per candidate; the sides take turns on blocks, in changing order."""
     spent = dict.fromkeys(sides, Spent(0.0, 0.0, 0.0))
     for start in range(0, len(candidates), block):
         names = list(sides)
@@ -123,11 +124,11 @@ async def compare(
 
 
 Measure = Callable[[int], Awaitable[Round]]
-"""Measures one round, given its number."""
+"""A function that measures one round, given its number."""
 
 
 async def honest_part(box: CodeSandbox, tasks: Sequence[Task]) -> Measure:
-    """Prepare references as answers: nothing but overhead."""
+    """Prepare the measurement of references as answers, which shows only the overhead."""
     both, one = UnitTestScorer(box), UnitTestScorer(box, modes=("official",))
     sides = {
         "serial": serial,
@@ -142,7 +143,7 @@ async def honest_part(box: CodeSandbox, tasks: Sequence[Task]) -> Measure:
 
 
 async def mixed_part(box: CodeSandbox, tasks: Sequence[Task]) -> Measure:
-    """Prepare what a model in training writes."""
+    """Prepare the measurement of answers like those of a model in training."""
     both = UnitTestScorer(box)
     await sandboxed(both)([honest(task) for task in tasks])
     sides = {"serial": serial, "sandbox": sandboxed(both)}
@@ -151,7 +152,7 @@ async def mixed_part(box: CodeSandbox, tasks: Sequence[Task]) -> Measure:
 
 
 async def process_part(box: CodeSandbox, tasks: Sequence[Task]) -> Measure:
-    """Prepare a process for every test, on some rows."""
+    """Prepare the comparison with a process for every test, on some of the tasks."""
     both = UnitTestScorer(box)
     answers = [honest(task) for task in tasks[:PROCESS_ROWS]]
     await sandboxed(both)(answers)
@@ -163,21 +164,21 @@ async def process_part(box: CodeSandbox, tasks: Sequence[Task]) -> Measure:
 
 
 async def memory_part(box: CodeSandbox, tasks: Sequence[Task]) -> Measure:
-    """Prepare candidates of which none loops, to see what they leave behind in the servers' memory."""
+    """Prepare the measurement of memory that candidates leave behind in the servers; no candidate loops."""
     scorer = sandboxed(UnitTestScorer(box))
     await scorer([mixed(number + 1, task) for number, task in enumerate(tasks[:90])])
     answers = [mixed(1 + n % 99, tasks[n % len(tasks)]) for n in range(MEMORY_CANDIDATES)]
-    before = {f"{name} at first": quantity for name, quantity in held().items()}
+    before = {f"{name} at first": quantity for name, quantity in held_resources().items()}
 
     async def measure(_: int) -> Round:
         await scorer(answers)
-        return before | held()
+        return before | held_resources()
 
     return measure
 
 
-def held() -> Round:
-    """Return what this process and the sandbox hold now."""
+def held_resources() -> Round:
+    """Return the memory and other resources that this process and the sandbox hold now."""
     own, *workers = family(os.getpid())
     return {
         "harness: memory": Quantity(memory_mb([own], "Rss"), "MB"),
@@ -197,12 +198,14 @@ PARTS = {
 
 def options(parser: ArgumentParser) -> None:
     add_parts(parser, PARTS)
-    parser.add_argument("--bundled", action="store_true", help="bundled tasks, not real rows")
+    parser.add_argument(
+        "--bundled", action="store_true", help="use bundled tasks, not official ones"
+    )
     parser.add_argument("--tasks", type=int, default=400, metavar="N")
 
 
 def times_as_fast(kind: str, quantity: str, side: str, baseline: str, **wanted: float) -> Ratio:
-    """Declare how many times as fast as the baseline the sandbox is."""
+    """Declare a ratio: how many times as fast as the baseline a side is."""
     name = f"{side} / {baseline}, {quantity}: {kind}"
     over, under = (f"{kind}; {each}: {quantity}" for each in (baseline, side))
     return Ratio(name, over, under, better="higher", **wanted)
@@ -225,9 +228,9 @@ def times_as_fast(kind: str, quantity: str, side: str, baseline: str, **wanted: 
     needs=lambda given: "" if given.bundled else no_backend_rows(),
 )
 async def sandbox(given: Namespace) -> AsyncIterator[Round]:
-    """Measure each part in each round; the parts share workers."""
+    """Measure each part in each round; all parts share the workers."""
     tasks = backend_tasks(given.tasks, bundled=given.bundled)
-    os.chdir(tempfile.mkdtemp())  # unisolated answers write files
+    os.chdir(tempfile.mkdtemp())  # answers without isolation write files here
     async with CodeSandbox(WORKERS) as box:
         parts = [await PARTS[part](box, tasks) for part in given.parts]
         for number in range(given.rounds):

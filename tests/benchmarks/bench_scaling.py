@@ -1,13 +1,15 @@
-"""Memory and time of the commands over a run of many dialogues.
+"""Memory and time of the commands on a run with many dialogues.
 
     python tests/benchmarks/bench_scaling.py [report resume merge …] [--dialogues 1000000] [--folder F] [--run RUN]
 
-The run is a real one with one trial of each task, that of `--run` or else the interviewer's on 100 bundled backend
-tasks. Its dialogues are written again as further trials, with keys and seeds of their own, until there are enough (7 GB
-for a million); before it is resumed, the last 10 are taken away, so that it has something to do. F keeps what is made.
-`compare` and `page` need `--other`, another run on the same tasks. Each command is its own process, of which the
-greatest resident size is measured, its children's not included. The baseline is what Python's own json takes to read
-the file once.
+The dialogues come from a real run with one trial of each task. That is the run of `--run`, or else a run of the
+interviewer on 100 bundled backend tasks. Its dialogues are written repeatedly as additional trials, with their own keys
+and seeds, until there are enough (7 GB for a million). Before the run is resumed, its last 10 dialogues are removed, so
+that there is work to do. All files are kept in F.
+
+`compare` and `page` need `--other`, another run on the same tasks. Each command is its own process. Its peak resident
+size is measured, without that of its children. The baseline is the CPU time in which Python's own json module reads the
+file once.
 """
 
 from __future__ import annotations
@@ -34,9 +36,9 @@ from colbench.rollout import Rollout, cell_key, cell_seed, encode_rollout, iter_
 from colbench.run_folder import RunFolder, RunRecord
 
 LEFT = 10
-"""Dialogues that a resumed run has to have."""
+"""Number of dialogues that are left for the resumed run."""
 LONGEST = 2**24
-"""Bytes of their lines at most."""
+"""Upper bound of the size of their lines together, in bytes."""
 SHARDS = 4
 USUAL = ("report", "resume", "merge", "score")
 COMMANDS = (*USUAL, "list", "failed", "task", "export", "compare", "page", "pack", "verify")
@@ -57,25 +59,25 @@ tools = "none"
 
 
 def make(source: RunFolder, target: RunFolder, dialogues: int) -> None:
-    """Write a run with as many trials of the source's tasks as it takes."""
+    """Write a run that repeats the source's dialogues as trials, as often as `dialogues` allows."""
     record = source.record()
     trials = dialogues // record.tasks.count
     config = replace(record.config, trials=trials)
     target.path.mkdir(parents=True)
     target.save(replace(record, config=config))
     with target.rollouts_path.open("wb") as file:
-        file.writelines(trials_of(source, record, trials))
+        file.writelines(trial_lines(source, record, trials))
 
 
-def trials_of(source: RunFolder, record: RunRecord, trials: int) -> Iterator[bytes]:
-    """Yield the lines of all trials, each of which has the dialogues of the source."""
+def trial_lines(source: RunFolder, record: RunRecord, trials: int) -> Iterator[bytes]:
+    """Yield the lines of all trials; each trial has the dialogues of the source."""
     for trial in range(trials):
         for rollout in iter_rollouts(source.rollouts_path):
-            yield encode_rollout(moved(rollout, trial, record))
+            yield encode_rollout(as_trial(rollout, trial, record))
 
 
-def moved(rollout: Rollout, trial: int, record: RunRecord) -> Rollout:
-    """Return a dialogue as that of another trial."""
+def as_trial(rollout: Rollout, trial: int, record: RunRecord) -> Rollout:
+    """Return a dialogue as part of another trial."""
     task_id, task_hash = rollout.task_id, rollout.task_hash
     return replace(
         rollout,
@@ -86,7 +88,7 @@ def moved(rollout: Rollout, trial: int, record: RunRecord) -> Rollout:
 
 
 def arguments(name: str, whole: RunFolder, folder: Path) -> list[str]:
-    """Return the command line of a command, after making what it needs."""
+    """Return the arguments of a `colbench` command, and make the files that it needs."""
     run, other, bundle = str(whole.path), str(folder / "other"), str(folder / "bundle")
     if name == "resume":
         shorten(whole.rollouts_path)
@@ -118,7 +120,7 @@ def arguments(name: str, whole: RunFolder, folder: Path) -> list[str]:
 
 
 def shorten(file: Path) -> None:
-    """Take away the last dialogues."""
+    """Remove the last LEFT dialogues."""
     with file.open("rb+") as lines:
         size = lines.seek(0, os.SEEK_END)
         lines.seek(max(0, size - LONGEST))
@@ -127,7 +129,7 @@ def shorten(file: Path) -> None:
 
 
 def divide(whole: RunFolder, shards: list[Path]) -> None:
-    """Write the dialogues of a run into shards, in turn; merging asks for no shard of its own."""
+    """Write the dialogues of a run into shards in turn; `colbench merge` accepts a dialogue in any shard."""
     record: RunRecord = whole.record()
     files = []
     for number, path in enumerate(shards, start=1):
@@ -143,13 +145,13 @@ def divide(whole: RunFolder, shards: list[Path]) -> None:
 
 
 def measure(name: str, argv: list[str]) -> Round:
-    """Run a command and return its time and its greatest resident size. Raises ChildProcessError if it fails."""
+    """Run a command and return its time and its peak resident size. Raises ChildProcessError if it fails."""
     start = time.perf_counter()
     child = os.posix_spawn(
         sys.executable,
         [sys.executable, "-m", "colbench.cli", *argv],
         os.environ,
-        file_actions=quiet(),
+        file_actions=discard_output(),
     )
     _, status, usage = os.wait4(child, 0)
     wall = time.perf_counter() - start
@@ -162,18 +164,18 @@ def measure(name: str, argv: list[str]) -> Round:
     }
 
 
-def quiet() -> list[tuple[int, int, str, int, int]]:
-    """Return what makes standard output go nowhere."""
+def discard_output() -> list[tuple[int, int, str, int, int]]:
+    """Return the file actions that discard standard output."""
     return [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
 
 
 def play(out: Path) -> None:
-    """Make a run."""
+    """Make a run of 100 dialogues."""
     colbench.evaluate(agent="interviewer", tasks="bundled:backend", limit=100, out=out)
 
 
 def read_json(file: Path) -> float:
-    """Return the CPU seconds that reading a file takes."""
+    """Return the CPU time of reading a file, in seconds."""
     before = now()
     with file.open("rb") as lines:
         for line in lines:
@@ -195,7 +197,7 @@ def missing(given: Namespace) -> str:
 
 
 def run_of_many(source: Path, path: Path, dialogues: int) -> RunFolder:
-    """Return the run of many trials in a folder, which is written once."""
+    """Return the run of many trials in a folder; write it if it does not exist."""
     folder = RunFolder(path)
     if not path.exists():
         make(RunFolder(source), folder, dialogues)

@@ -1,18 +1,21 @@
-"""Training on pairs: our trainer and TRL's `DPOTrainer`, and ours without each of its savings.
+"""Training on pairs: our trainer, TRL's `DPOTrainer`, and our trainer without each of its optimizations.
 
     python tests/benchmarks/bench_trainer.py [--rounds 3] [--without-once] [--batch 2] [--longest 1200] …
 
-A small Llama with random weights and a vocabulary of 128,256, pairs of dialogues of several turns, float32 on the CPU.
-Before anything is measured, both train a tiny model for six steps; it is an error if a loss or the norm of a gradient
-is not the same. Then each contestant runs in its own process, in one thread. Ours and TRL at its best take turns
-in all rounds; the others run in the first one.
+The model is a small Llama with random weights and a vocabulary of 128,256. It trains on pairs of dialogues with several
+turns, in float32 on the CPU. Before the measurement, both trainers train a tiny model for six steps; a different loss
+or gradient norm is an error. Then each contestant runs in its own process, in one thread. Ours and TRL's best variant
+take turns in all rounds; the others run only in the first round.
 
-Tokens per second are the pairs' own, padding not counted, in the optimiser steps after the first. Memory is the peak
-of the process (ru_maxrss) until the last step is done, reference log-probabilities included; "above the model" is what
-comes on top of libraries, data and model. All recompute activations, and have the same optimiser and schedule.
-TRL's best: reference log-probabilities computed beforehand, micro-batches of one pair, which has the least padding and
-memory. `padding_free` is without effect in TRL 1.16, and DPO has no packing. TRL's default is all pairs of a device at
-once (8), a second model next to the first, and sequences cut at 1,024 tokens, which would not be the same task.
+Tokens per second are the tokens of the pairs, without padding, in the optimizer steps after the first. Memory is the
+peak of the process (ru_maxrss) until the last step is done, including reference log-probabilities. "Memory beyond the
+model" excludes libraries, data and model. All contestants recompute activations, and have the same optimizer and
+schedule.
+
+TRL's best variant computes the reference log-probabilities beforehand. Its micro-batches are single pairs, which need
+the least padding and memory. `padding_free` has no effect in TRL 1.16, and DPO has no packing. By default, TRL takes
+all pairs of a device at once (8), holds a second model next to the first, and cuts sequences at 1,024 tokens. The cut
+would make it a different task.
 """
 
 from __future__ import annotations
@@ -42,11 +45,11 @@ TINY = Job(
 TOLERANCE = 1e-3
 OURS, TRL = "ours", "TRL, 1 pair at a time"
 USUAL = Job(shortest=300, longest=1200, batch=2, steps=2)
-SMALL = ("hidden", "intermediate", "layers", "heads", "shortest", "longest", "batch", "steps")
+JOB_OPTIONS = ("hidden", "intermediate", "layers", "heads", "shortest", "longest", "batch", "steps")
 
 
 def contestants(batch: int) -> tuple[dict[str, Contestant], dict[str, Contestant]]:
-    """Return those that are compared, of which the first is ours, and those that run once."""
+    """Return the contestants that are compared in all rounds, ours first, and those that run once."""
     ours = Contestant(trainer="ours", share=True, rows=16_384)
     trl = Contestant(trainer="trl")
     compared = {
@@ -69,7 +72,7 @@ def contestants(batch: int) -> tuple[dict[str, Contestant], dict[str, Contestant
 
 
 def check() -> None:
-    """Raise SystemExit unless both trainers have the same losses and gradients, step by step."""
+    """Raise SystemExit unless both trainers have the same loss and gradient norm at each step."""
     ours, *others = (
         Contestant(trainer="ours", share=True, rows=512),
         Contestant(trainer="trl"),
@@ -84,7 +87,7 @@ def check() -> None:
                 raise SystemExit(f"not the same: ours {ours_}, TRL {theirs} ({other})")
 
 
-def in_figures(name: str, found: Measured) -> Round:
+def quantities(name: str, found: Measured) -> Round:
     return {
         f"{name}: tokens per CPU second": Quantity(found.cpu_rate, ""),
         f"{name}: tokens a second": Quantity(found.rate, ""),
@@ -94,8 +97,10 @@ def in_figures(name: str, found: Measured) -> Round:
 
 
 def options(parser: ArgumentParser) -> None:
-    parser.add_argument("--without-once", action="store_true", help="only what is compared")
-    for name in SMALL:
+    parser.add_argument(
+        "--without-once", action="store_true", help="leave out the contestants that run once"
+    )
+    for name in JOB_OPTIONS:
         parser.add_argument(f"--{name}", type=int, default=getattr(USUAL, name))
 
 
@@ -117,15 +122,15 @@ def missing(_: Namespace) -> str:
     needs=missing,
 )
 def trainer(given: Namespace) -> Iterator[Round]:
-    """Check that both compute the same, then measure."""
-    job = structs.replace(USUAL, **{name: getattr(given, name) for name in SMALL})
+    """Check that both trainers compute the same, then measure."""
+    job = structs.replace(USUAL, **{name: getattr(given, name) for name in JOB_OPTIONS})
     check()
     compared, once = contestants(job.batch)
     for number in range(given.rounds):
         found: Round = {}
         several = compared if number or given.without_once else compared | once
         for name, contestant in several.items():
-            found |= in_figures(name, in_child(job, contestant))
+            found |= quantities(name, in_child(job, contestant))
         yield found
 
 

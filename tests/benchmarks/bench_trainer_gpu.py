@@ -1,22 +1,24 @@
-"""Training on pairs of 8k tokens a side on a GPU, at the shape of Llama 3.1 8B: our trainer and TRL's `DPOTrainer`.
+"""Training on pairs of long dialogues on a GPU, with the shape of Llama 3.1 8B: our trainer and TRL's `DPOTrainer`.
 
     python tests/benchmarks/bench_trainer_gpu.py [--full] [--optimizer paged_adamw_8bit] [--attention flash_attention_2]
-    python tests/benchmarks/bench_trainer_gpu.py --tiny        (on the CPU: shows that it runs, and nothing else)
+    python tests/benchmarks/bench_trainer_gpu.py --tiny        (on the CPU: shows only that the script runs)
 
-Weights are random, so nothing is downloaded. LoRA adapts a bfloat16 model; `--full` trains all weights, kept in float32
-(32 GB, as much again for gradients, 16 GB for an 8-bit optimiser). Each contestant has its own process; one that
-fails, for want of memory or else, is named and left out. Memory is torch.cuda.max_memory_allocated.
+Each side of a pair has 4,096 to 8,192 tokens. Weights are random, so that nothing is downloaded. LoRA adapts a bfloat16
+model. `--full` trains all weights, which are kept in float32 (32 GB, another 32 GB for gradients, and 16 GB for an
+8-bit optimizer). Each contestant has its own process. If it fails, for example for lack of memory, its name is printed
+and it is left out. Memory is torch.cuda.max_memory_allocated.
 
-Model FLOP utilisation is what the pairs need at least, a second, over what the device can do at most. What they need:
+Model FLOP utilization is the minimum number of FLOPs that the pairs need, per second, divided by the device's peak. The
+pairs need:
 
     layers      k · N_layers · (tokens)
     attention   6 · layers · heads · head size · Σ length²          (causal: half the square, 2 + 4 products of 2 FLOPs)
-    head        k · hidden size · vocabulary · (tokens that count)
+    head        k · hidden size · vocabulary · (tokens with a loss)
 
-with k = 6 where weights are trained (2 forward, 2 for the gradient of the inputs, 2 for that of the weights), 4 with
-LoRA, whose adapters are left out. Padding, recomputed activations and logits nobody asks for count nothing; both
-sides of a pair count whole, so that with `share` the figure may flatter. The device's peak is NVIDIA's for dense
-bfloat16, from the table below or `--peak`.
+Here k = 6 if all weights are trained (2 forward, 2 for the gradient of the inputs, 2 for the gradient of the weights),
+and k = 4 with LoRA, whose adapters are not counted. Padding, recomputed activations and unused logits are not counted
+either. Both sides of a pair count in full, so that the utilization may be too high with `share`. The device's peak is
+NVIDIA's value for dense bfloat16, from the table below or from `--peak`.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ TERAFLOPS = {
     "L40S": 362,
     "RTX 4090": 165,
 }
-"""Dense bfloat16, by what the device's name holds; the first that fits."""
+"""Peak TFLOPs per second in dense bfloat16, by a part of the device's name; the first match is used."""
 
 LLAMA = Job(
     hidden=4096,
@@ -76,7 +78,7 @@ CONTESTANTS = {
 
 
 def flops(job: Job) -> float:
-    """Return the FLOPs that the pairs of the steps after the first need; see above."""
+    """Return the FLOPs that the pairs of the steps after the first need; see the formulas above."""
     timed = in_order(job)[job.batch :]
     sides = [side for pair in timed for side in (pair.chosen, pair.rejected)]
     size = job.hidden // job.heads
@@ -106,9 +108,11 @@ def options(parser: ArgumentParser) -> None:
     parser.add_argument("--full", action="store_true", help="train all weights instead of LoRA")
     parser.add_argument("--optimizer", default=LLAMA.optimizer)
     parser.add_argument("--attention", default=LLAMA.attention)
-    parser.add_argument("--peak", type=float, help="of the device, TFLOPs per second in bfloat16")
+    parser.add_argument(
+        "--peak", type=float, help="peak of the device in TFLOPs per second, bfloat16"
+    )
     parser.add_argument("--steps", type=int, default=LLAMA.steps)
-    parser.add_argument("--tiny", action="store_true", help="a tiny shape on the CPU")
+    parser.add_argument("--tiny", action="store_true", help="use a tiny shape on the CPU")
 
 
 def missing(given: Namespace) -> str:
@@ -131,7 +135,7 @@ def missing(given: Namespace) -> str:
     needs=missing,
 )
 def trainer_gpu(given: Namespace) -> Iterator[Round]:
-    """Have the contestants take turns; one that fails is left out."""
+    """Measure the contestants in turn; leave out a contestant that fails."""
     peak = given.peak * 1e12 if given.peak else device_peak()[1]
     job = structs.replace(
         TINY if given.tiny else LLAMA,
@@ -155,7 +159,7 @@ def trainer_gpu(given: Namespace) -> Iterator[Round]:
             found[f"{name}: peak memory"] = Quantity(result.peak / 1e9, "GB")
             if peak:
                 used = 100 * work / result.seconds / peak
-                found[f"{name}: FLOP utilisation"] = Quantity(used, "%")
+                found[f"{name}: FLOP utilization"] = Quantity(used, "%")
         yield found
 
 

@@ -1,8 +1,8 @@
-"""The viewer over many dialogues: time to index and to answer, and the memory of the process.
+"""The viewer with many dialogues: the time to index and to answer, and the memory of the process.
 
     python tests/benchmarks/bench_viewer.py [--dialogues 20000]
 
-The baseline is what Python's own json takes to read the same file.
+The baseline is the CPU time in which Python's own json module reads the same file.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from colbench.viewer.server import ServerLinks
 
 
 def multiply(folder: Path, dialogues: int) -> None:
-    """Play 100 dialogues, and repeat them under other keys."""
+    """Run 100 dialogues, and write them repeatedly with other keys."""
     colbench.evaluate(agent="interviewer", tasks="bundled:backend", limit=100, out=folder)
     file = folder / "rollouts.jsonl"
     played = read_rollouts(file)
@@ -87,7 +87,7 @@ def options(parser: ArgumentParser) -> None:
     quick="--dialogues 2000",
 )
 def viewer(given: Namespace) -> Iterator[Round]:
-    """Make a run, then view it and read it in turn."""
+    """Make a run, then measure the viewer and the baseline in turn."""
     with tempfile.TemporaryDirectory() as home:
         folder = Path(home) / "run"
         in_fresh_process(multiply, folder, given.dialogues)

@@ -1,4 +1,4 @@
-"""The rows that benchmarks are measured on: real ones from COLBENCH_OFFICIAL_DATA, or bundled ones."""
+"""The tasks that benchmarks use: official ones from COLBENCH_OFFICIAL_DATA, or bundled ones."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ VARIABLE = "COLBENCH_OFFICIAL_DATA"
 
 
 def no_backend_rows() -> str:
-    """Return what is missing for real backend rows, or an empty text."""
+    """Return what is missing for official backend tasks, or an empty string."""
     return _missing("backend.jsonl")
 
 
 def no_frontend_rows() -> str:
-    """Return what is missing for real frontend rows, or an empty text."""
+    """Return what is missing for official frontend tasks, or an empty string."""
     return _missing("frontend.jsonl")
 
 
@@ -29,12 +29,12 @@ def _missing(name: str) -> str:
 
 
 def backend_tasks(count: int, *, bundled: bool) -> list[Task]:
-    """Return backend tasks."""
+    """Return at most `count` backend tasks."""
     return _tasks("backend", count, bundled)
 
 
 def frontend_pages(count: int, *, bundled: bool) -> list[str]:
-    """Return the pages that frontend tasks have as references."""
+    """Return the reference pages of at most `count` frontend tasks."""
     pages = (extract_page(task.hidden.reference) for task in _tasks("frontend", count, bundled))
     return [page for page in pages if page]
 

@@ -1,4 +1,4 @@
-"""An agent that only repeats what it hears, in its own file, which an agent's process loads."""
+"""An agent that repeats messages. It has its own file, because an agent's process loads it from a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A synthetic store of the leaderboard: its bundles, receipts and log are as real ones, what they say is made up."""
+"""A synthetic leaderboard store: its bundles, receipts and log have the real format, but their content is random."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ CODE = "    {0} = min({0}, {1}) if {0} > {1} else {0} + {1}  # {2}\n"
 
 
 def text(source: random.Random, words: int) -> str:
-    """Return made-up words."""
+    """Return a sentence of random words."""
     return " ".join(source.choices(WORDS, k=words)).capitalize() + "."
 
 
 def program(source: random.Random, lines: int) -> str:
-    """Return a function of some lines."""
+    """Return a function with a number of random lines."""
     body = "".join(
         CODE.format(source.choice(WORDS), source.randint(1, 99), text(source, 4))
         for _ in range(lines)
@@ -65,7 +65,7 @@ def program(source: random.Random, lines: int) -> str:
 
 
 def make_tasks(number: int, domain: str = "backend") -> list[Task]:
-    """Return tasks of one domain."""
+    """Return a number of tasks of one domain."""
     source = random.Random(f"tasks/{number}")
     return [
         Task(
@@ -88,7 +88,7 @@ def _hidden(source: random.Random, domain: str, number: int) -> Hidden:
 
 
 class Entrant(msgspec.Struct, kw_only=True):
-    """The description of an entry of the store."""
+    """The description of an entry in the store."""
 
     name: str
     skill: float
@@ -97,11 +97,11 @@ class Entrant(msgspec.Struct, kw_only=True):
     model: str = "model-8b"
     notes: str = ""
     said: str = ""
-    """The agent's text next to made-up words."""
+    """The text before the random words in each message of the agent."""
     answer: str | None = None
     line: bool = False
     reruns: str = ""
-    """The digest of the entry whose system the maintainers ran for this one."""
+    """The digest of the entry that this entry repeats: the maintainers ran its system again."""
     findings: tuple[Finding, ...] = ()
     tokens: bool = True
     trained: bool = False
@@ -109,7 +109,7 @@ class Entrant(msgspec.Struct, kw_only=True):
 
 
 class Store:
-    """A store that is being made."""
+    """A store to which entries can be added."""
 
     def __init__(
         self, folder: Path, tasks: Sequence[Task], trials: int = 1, source: str = ""
@@ -334,7 +334,7 @@ LINES = (("blank", -0.3), ("guesser", 0.05), ("interviewer", 0.5))
 
 
 def make_store(folder: Path, entries: int, tasks: Sequence[Task], trials: int = 1) -> Store:
-    """Return a store with a number of ranked entries and three reference lines."""
+    """Make a store with a number of ranked entries and three reference lines."""
     store = Store(folder, tasks, trials)
     for name, skill in LINES:
         store.add(

@@ -1,4 +1,4 @@
-"""Firefox without a window, spoken to through Marionette: length-prefixed JSON over a socket."""
+"""A client for headless Firefox over the Marionette protocol: length-prefixed JSON over a socket."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ PREFERENCES = 'user_pref("marionette.port", {});\nuser_pref("datareporting.polic
 
 
 class Firefox:
-    """One session with one window."""
+    """A session with one window."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._stream = connection.makefile("rwb")
-        self._read()  # its greeting
+        self._read()  # Firefox's greeting
         self._count = 0
         self.ask("WebDriver:NewSession")
 
     def ask(self, command: str, **parameters: Any) -> Any:
-        """Return the result of a command of the WebDriver protocol."""
+        """Send a WebDriver command and return its result."""
         self._count += 1
         message = json.dumps([0, self._count, command, parameters]).encode()
         self._stream.write(b"%d:%s" % (len(message), message))
@@ -38,7 +38,7 @@ class Firefox:
         return result
 
     def picture(self, url: str) -> bytes:
-        """Go there and take a picture of the whole page."""
+        """Load a page and return a picture of the whole page."""
         self.ask("WebDriver:Navigate", url=url)
         return base64.b64decode(self.ask("WebDriver:TakeScreenshot", full=True)["value"])
 

@@ -1,4 +1,4 @@
-"""docs/benchmarks.md, built from the records (docs/benchmarks.json) and the text (docs/benchmarks.md.jinja)."""
+"""docs/benchmarks.md, built from the records (docs/benchmarks.json) and the template (docs/benchmarks.md.jinja)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tables import target, with_spread, with_unit
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 QUIET, BUSY = 0.2, " (wall times are provisional)"
-"""The share of other programs above which wall times say little, and how the page says so."""
+"""The CPU share of other programs above which wall times are unreliable, and the remark about it on the page."""
 TEMPLATE = ROOT / "docs" / "benchmarks.md.jinja"
 
 
@@ -21,7 +21,7 @@ def write_page() -> None:
 
 
 def build(book: Book, template: str) -> str:
-    """Return the page. Raises LookupError if the text names a number that is not recorded."""
+    """Return the page. Raises LookupError if the template names a number that is not recorded."""
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False
     )
@@ -35,13 +35,13 @@ def build(book: Book, template: str) -> str:
 
 
 class Functions:
-    """The functions that the text of the page can call."""
+    """The functions that the template can call."""
 
     def __init__(self, book: Book) -> None:
         self.book = book
 
     def results(self, name: str) -> str:
-        """Return all that is recorded of a benchmark, or say that nothing is."""
+        """Return the tables of a benchmark's record, or a note that it has no record."""
         record = self.book.full.get(name)
         return "No record yet." if record is None else "\n".join(_blocks(record))
 
@@ -50,7 +50,7 @@ class Functions:
         return with_spread(self._recorded(name, "ratios", ratio))
 
     def figure(self, name: str, figure: str) -> str:
-        """Return a figure."""
+        """Return the median of a figure with its unit."""
         return with_unit(self._recorded(name, "figures", figure))
 
     def _recorded(self, name: str, kind: str, label: str) -> Measured:
@@ -61,7 +61,7 @@ class Functions:
         return found
 
     def targets(self) -> str:
-        """Return a table of everything that has a target."""
+        """Return a table of all ratios and figures that have a target."""
         rows = [
             f"| {name} | {label} | {with_spread(each)} | {target(each)} |"
             for name, record in sorted(self.book.full.items())
@@ -96,7 +96,7 @@ def _circumstances(record: Record) -> str:
 
 
 def _matrix(figures: dict[str, Measured]) -> Iterator[str]:
-    """Yield a table with a row for each side and a column for each quantity, named `SIDE: QUANTITY`."""
+    """Yield a table of figures named `SIDE: QUANTITY`, with a row for each side and a column for each quantity."""
     cells = {_place(label): with_unit(each) for label, each in figures.items()}
     sides, quantities = ({place[part]: None for place in cells} for part in (0, 1))
     yield f"| | {' | '.join(quantities)} |"

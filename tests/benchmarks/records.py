@@ -1,4 +1,4 @@
-"""Measurements of benchmarks: ratios and figures over rounds, the machine, the file that keeps them, what has moved."""
+"""Benchmark measurements: ratios and figures over rounds, the machine, the file of records, and changes of ratios."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ ROOT = Path(__file__).parents[2]
 RECORDS = ROOT / "docs" / "benchmarks.json"
 
 CHANGED = ("diff", "HEAD", "--stat", "--", ".", ":!docs/benchmarks.*")
-"""The arguments of git that list changed files, except those that are written here."""
+"""Arguments with which git lists changed files, except the files that `make bench` writes."""
 
 LEAST = 1.15
-"""The least factor by which a ratio moves."""
+"""The smallest factor between two medians at which a ratio counts as moved."""
 
 Better = Literal["lower", "higher"]
 Variant = Literal["full", "quick"]
@@ -36,11 +36,11 @@ class Quantity(NamedTuple):
 
 
 Round = dict[str, Quantity]
-"""The quantities of one round, by name. In `SIDE: QUANTITY` the part before the colon is a row of the page's table."""
+"""The quantities of one round, by name. In `SIDE: QUANTITY`, the part before the colon is a row of the page's table."""
 
 
 class Ratio(NamedTuple):
-    """The declaration of a ratio: two quantities of the same round, which have one unit."""
+    """The declaration of a ratio of two quantities of the same round and with the same unit."""
 
     name: str
     over: str
@@ -58,14 +58,14 @@ class Goal(NamedTuple):
 
 
 class Measured(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A number over the rounds: median, lowest and highest."""
+    """The median, lowest and highest value of a number over the rounds."""
 
     median: float
     low: float
     high: float
     rounds: int
     unit: str
-    """Empty for a count, `x` for a ratio."""
+    """The unit: empty for a count, `x` for a ratio."""
     better: Better | None = None
     wanted: float | None = None
     """The project's target."""
@@ -85,7 +85,7 @@ class Measured(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
 
 
 class Machine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The machine and time of a measurement, without what identifies the machine."""
+    """The machine and date of a measurement, without details that identify the machine."""
 
     processor: str
     cores: int
@@ -94,24 +94,24 @@ class Machine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     kernel: str
     date: str
     commit: str
-    """With `+` behind it if files had been changed since."""
+    """The commit, followed by `+` if files had been changed since."""
 
 
 class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The measurements of one benchmark."""
 
     arguments: str
-    """Its command-line arguments: records with others are not compared."""
+    """The command-line arguments; records with different arguments are not compared."""
     machine: Machine
     seconds: float
     others: float
-    """Share of the machine's processor time that other programs used meanwhile."""
+    """Share of the machine's CPU time that other programs used during the measurement."""
     ratios: dict[str, Measured]
     figures: dict[str, Measured]
 
 
 class Book(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All records: of the full benchmarks and of their quick variants, by name."""
+    """All records of full benchmarks and of quick variants, by benchmark name."""
 
     full: dict[str, Record] = {}
     quick: dict[str, Record] = {}
@@ -122,12 +122,12 @@ class Book(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def read_book(path: Path = RECORDS) -> Book:
-    """Read the records; none if there is no file. Raises msgspec.ValidationError for anything else than records."""
+    """Read the records; return an empty book without a file. Raises msgspec.ValidationError for invalid records."""
     return msgspec.json.decode(path.read_bytes(), type=Book) if path.exists() else Book()
 
 
 def write_book(book: Book, path: Path = RECORDS) -> None:
-    """Replace the file at once, so that an interruption leaves the old one or the new one."""
+    """Replace the file atomically, so that an interruption leaves either the old or the new file."""
     draft = path.with_suffix(".draft")
     ordered = Book(full=dict(sorted(book.full.items())), quick=dict(sorted(book.quick.items())))
     draft.write_bytes(msgspec.json.format(msgspec.json.encode(ordered), indent=1) + b"\n")
@@ -137,7 +137,7 @@ def write_book(book: Book, path: Path = RECORDS) -> None:
 def summarize(
     rounds: Sequence[Round], ratios: Iterable[Ratio], goals: Iterable[Goal], *, targets: bool = True
 ) -> tuple[dict[str, Measured], dict[str, Measured]]:
-    """Return ratios and figures over all rounds. A ratio whose quantities no round has is left out.
+    """Return ratios and figures over all rounds; leave out a ratio if no round has both of its quantities.
 
     Raises ValueError if the two quantities of a ratio have different units.
     """
@@ -172,7 +172,7 @@ def _quotients(ratio: Ratio, rounds: Sequence[Round]) -> list[float]:
 
 
 def _measured(values: Sequence[float], unit: str) -> Measured:
-    """Return the median and the ends, with four digits."""
+    """Return the median, lowest and highest value, with four digits."""
     rounded = sorted(float(f"{value:.4g}") for value in values)
     return Measured(
         median=float(f"{statistics.median(rounded):.4g}"),
@@ -184,7 +184,7 @@ def _measured(values: Sequence[float], unit: str) -> Measured:
 
 
 class Move(NamedTuple):
-    """A ratio that is no longer what was recorded."""
+    """A ratio that has moved away from its recorded value."""
 
     name: str
     recorded: Measured
@@ -192,15 +192,17 @@ class Move(NamedTuple):
 
     @property
     def worse(self) -> bool:
-        """Return True if it moved against its direction."""
+        """Return True if the ratio has become worse."""
         return (self.found.median > self.recorded.median) == (self.recorded.better == "lower")
 
 
 def moved(recorded: Record, found: Record) -> list[Move]:
-    """Return the ratios whose rounds all lie on one side of all recorded rounds, and whose median is `LEAST` times off.
+    """Return the ratios that have moved.
 
-    Records of different arguments are not compared. With five rounds each, chance alone parts the rounds once in 126
-    times; a machine that is busier than when it was recorded changes ratios by up to a tenth.
+    A ratio has moved if two conditions hold: all its rounds lie on one side of all recorded rounds, and the medians
+    differ by a factor of at least `LEAST`. Records with different arguments are not compared. With five rounds each,
+    chance alone separates the rounds in one of 126 cases. On a machine that is busier than during the recording, ratios
+    change by up to a tenth.
     """
     if recorded.arguments != found.arguments:
         return []
@@ -218,7 +220,7 @@ def _apart(one: Measured, other: Measured) -> bool:
 
 
 def this_machine() -> Machine:
-    """Return this machine, now, and the commit of the working tree."""
+    """Return a description of this machine, with today's date and the commit of the working tree."""
     return Machine(
         processor=_processor(),
         cores=len(os.sched_getaffinity(0)),

@@ -2,9 +2,10 @@
 
     python tests/benchmarks/run.py [NAME …] [--quick] [--page]
 
-Each benchmark runs in its own process, in full and then in its quick variant; what it found is recorded when it
-ends, so that an interruption loses one benchmark at most. `--quick` runs the quick variants and records nothing: it
-starts none after `--seconds`, and its exit code is 1 only if a benchmark crashed. `--page` builds the page alone.
+Each benchmark runs in its own process, first in full and then in its quick variant. Its results are recorded when it
+ends, so that an interruption loses at most one benchmark. `--quick` runs only the quick variants and records nothing.
+It starts no variant after `--seconds`, and its exit code is 1 only if a benchmark crashed. `--page` only builds the
+page.
 """
 
 from __future__ import annotations
@@ -38,12 +39,19 @@ def load() -> dict[str, Benchmark]:
 
 
 def main() -> int:
-    """Run what the command line names and return the exit code."""
+    """Run the benchmarks that the command line names, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME")
-    parser.add_argument("--quick", action="store_true", help="quick variants; record nothing")
-    parser.add_argument("--seconds", type=float, default=150, help="of --quick (default: 150)")
-    parser.add_argument("--page", action="store_true", help="build the page alone")
+    parser.add_argument(
+        "--quick", action="store_true", help="run only the quick variants and record nothing"
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=150,
+        help="with --quick, start nothing after this (default: 150)",
+    )
+    parser.add_argument("--page", action="store_true", help="only build the page")
     given = parser.parse_args()
     known = load()
     fitting = [name for name, each in known.items() if each.quick is not None or not given.quick]
@@ -57,7 +65,10 @@ def main() -> int:
 
 
 def run(chosen: Sequence[Benchmark], until: float | None) -> int:
-    """Run benchmarks, or quick variants until a time of the monotonic clock; then say what moved."""
+    """Run benchmarks, print the ratios that moved, and return the exit code.
+
+    With `until`, a time of the monotonic clock, run only the quick variants that can be started before it.
+    """
     recorded, runs = read_book(), Runs(RECORDS)
     try:
         if until is None:
@@ -101,7 +112,7 @@ class Runs:
     def _run(self, each: Benchmark, variant: Variant) -> Record | None:
         arguments = shlex.split(each.quick or "") if variant == "quick" else []
         if missing := each.needs(each.parse(arguments)):
-            console().print(f"{each.name}: skipped, what is recorded stays: {missing}")
+            console().print(f"{each.name}: skipped, its recorded results are kept: {missing}")
             return None
         record = _in_child(each, variant)
         if record is None:
@@ -112,7 +123,7 @@ class Runs:
         return record
 
     def show(self, recorded: Book) -> None:
-        """Print what moved, and all ratios of quick variants."""
+        """Print the ratios that moved; of quick variants, print all ratios."""
         for variant in ("full", "quick"):
             if found := self.found.of(variant):
                 console().rule(f"{variant}: {', '.join(found)}")

@@ -14,9 +14,9 @@ from colbench.models.scripted_server import Fault, ScriptedServer
 
 @contextmanager
 def served(script: Script, delay: float | Callable[[], float], *, slots: int = 0) -> Iterator[str]:
-    """Yield the base URL of a server that runs `script` with `delay` (seconds) until the block is left.
+    """Yield the base URL of a server that runs `script` with a delay in seconds; stop it at the end of the block.
 
-    It refuses requests beyond `slots` at once with 429; 0: it takes any number.
+    While the server works on `slots` requests, it refuses others with status 429; with 0, it accepts any number.
     """
     ours, theirs = multiprocessing.Pipe()
     server = multiprocessing.Process(

@@ -11,7 +11,7 @@ from colbench.console import console
 
 
 def number(value: float) -> str:
-    """Return three digits: `1.79`, `30.5`, `102`, `1,830`; `5` for a number without a fraction."""
+    """Return a number with three digits: `1.79`, `30.5`, `102`, `1,830`; `5` for a number without a fraction."""
     if value == int(value) or abs(value) >= 100:
         return f"{value:,.0f}"
     decimals = 2 if abs(value) < 10 else 1
@@ -19,24 +19,24 @@ def number(value: float) -> str:
 
 
 def with_unit(measured: Measured) -> str:
-    """Return the median: `1.79 x`, `30.5 ms`."""
+    """Return the median with its unit: `1.79 x`, `30.5 ms`."""
     return f"{number(measured.median)} {measured.unit}".rstrip()
 
 
 def spread(measured: Measured) -> str:
-    """Return lowest and highest: `1.76 to 1.83`; nothing where they are written alike."""
+    """Return the lowest and highest value: `1.76 to 1.83`; an empty string if both have the same digits."""
     low, high = number(measured.low), number(measured.high)
     return "" if low == high else f"{low} to {high}"
 
 
 def with_spread(measured: Measured) -> str:
-    """Return `1.79 x (1.76 to 1.83)`."""
+    """Return the median with its unit and spread: `1.79 x (1.76 to 1.83)`."""
     ends = spread(measured)
     return f"{with_unit(measured)} ({ends})" if ends else with_unit(measured)
 
 
 def target(measured: Measured) -> str:
-    """Return the target, `at most 1.15 x`, and whether it is missed; nothing without one."""
+    """Return the target, such as `at most 1.15 x`, and whether it is missed; an empty string without a target."""
     if measured.wanted is None:
         return ""
     bound = "at least" if measured.better == "higher" else "at most"
@@ -45,7 +45,7 @@ def target(measured: Measured) -> str:
 
 
 def show_record(name: str, record: Record, recorded: Record | None) -> None:
-    """Print all that a benchmark found, and what moved against the recorded ratios."""
+    """Print all results of a benchmark, and the ratios that moved since they were recorded."""
     table = Table(title=f"{name} {record.arguments}".rstrip(), title_justify="left")
     for title in ("", "median", "lowest to highest", "wanted", "recorded"):
         table.add_column(title)
@@ -64,7 +64,7 @@ def show_record(name: str, record: Record, recorded: Record | None) -> None:
 def show_moves(
     found: Mapping[str, Record], recorded: Mapping[str, Record], *, all_ratios: bool = False
 ) -> None:
-    """Print the ratios of benchmarks that moved beyond the spread, or all, and what cannot be compared."""
+    """Print the ratios that moved beyond the spread, or all ratios, and name benchmarks that cannot be compared."""
     table = Table(title="Against the recorded ratios", title_justify="left")
     for title in ("benchmark", "ratio", "recorded", "now", ""):
         table.add_column(title)

@@ -1,4 +1,4 @@
-"""The benchmarks as data: what is registered and recorded, the page that is built from it, and what counts as moved."""
+"""The benchmarks as data: registrations, records, the page built from them, and which changes count as moved."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RECORDED = [
 QUICK = [name for name, each in KNOWN.items() if each.quick is not None]
 
 
-def test_the_page_is_what_the_records_and_the_text_make():
+def test_the_page_is_up_to_date_with_the_records_and_the_template():
     built = page.build(BOOK, page.TEMPLATE.read_text("utf-8"))
     assert page.PAGE.read_text("utf-8") == built, "run `python tests/benchmarks/run.py --page`"
 
@@ -50,13 +50,13 @@ def test_the_page_shows_every_benchmark():
     assert sorted(shown) == list(KNOWN)
 
 
-def test_a_number_that_is_not_recorded_cannot_stand_on_the_page():
+def test_a_page_with_an_unrecorded_number_is_not_built():
     with pytest.raises(LookupError, match="not recorded: matching, no such figure"):
         page.build(BOOK, '{{ figure("matching", "no such figure") }}')
 
 
 @pytest.mark.parametrize(("variant", "name"), RECORDED)
-def test_what_is_recorded_is_what_the_benchmark_declares(variant, name):
+def test_records_match_the_declarations_of_their_benchmarks(variant, name):
     record = BOOK.of(variant)[name]
     declared = {ratio.name: ratio for ratio in KNOWN[name].ratios}
     assert record.arguments == ("" if variant == "full" else KNOWN[name].quick)
@@ -69,9 +69,7 @@ def test_what_is_recorded_is_what_the_benchmark_declares(variant, name):
 
 
 @pytest.mark.parametrize(("variant", "name"), RECORDED)
-def test_a_record_has_five_rounds_and_does_not_tell_the_machine_apart_from_others_like_it(
-    variant, name
-):
+def test_a_record_has_five_rounds_and_does_not_identify_the_machine(variant, name):
     record = BOOK.of(variant)[name]
     assert all(found.rounds >= 5 for found in record.ratios.values())
     text = msgspec.json.encode(record.machine).decode()
@@ -90,7 +88,7 @@ def test_unknown_fields_and_impossible_spreads_are_refused(tmp_path):
 
 
 def scaled(record, factor):
-    """Return a record all ratios of which are some times as high."""
+    """Return a record with all ratios multiplied by a factor."""
     ratios = {
         name: replace(
             each, median=each.median * factor, low=each.low * factor, high=each.high * factor
@@ -101,12 +99,12 @@ def scaled(record, factor):
 
 
 @pytest.mark.parametrize(("variant", "name"), RECORDED)
-def test_a_record_has_not_moved_against_itself(variant, name):
+def test_a_record_has_not_moved_compared_with_itself(variant, name):
     record = BOOK.of(variant)[name]
     assert moved(record, record) == []
 
 
-def test_what_takes_three_times_as_long_has_moved_and_is_worse():
+def test_times_that_are_three_times_as_long_have_moved_and_are_worse():
     record = BOOK.full["matching"]
     moves = moved(record, scaled(record, 3))
     assert {each.name for each in moves} == record.ratios.keys()
@@ -114,7 +112,7 @@ def test_what_takes_three_times_as_long_has_moved_and_is_worse():
     assert not any(each.worse for each in moved(scaled(record, 3), record))
 
 
-def test_a_rate_that_falls_is_worse_and_one_that_rises_is_better():
+def test_a_falling_rate_is_worse_and_a_rising_rate_is_not():
     record = BOOK.quick["sandbox"]
     assert all(each.better == "higher" for each in record.ratios.values())
     assert all(each.worse for each in moved(record, scaled(record, 1 / 5)))
@@ -133,7 +131,7 @@ def test_a_ratio_that_is_a_tenth_higher_in_all_rounds_has_not_moved():
     assert moved(record, scaled(record, 1.1)) == []
 
 
-def test_records_of_other_arguments_are_not_compared():
+def test_records_with_different_arguments_are_not_compared():
     record = BOOK.full["matching"]
     assert moved(record, replace(scaled(record, 3), arguments="--tasks 5")) == []
 
@@ -161,7 +159,7 @@ def test_rounds_without_one_of_the_sides_have_no_ratio():
     assert summarize([*ROUNDS, *alone], [TWICE], [])[0]["theirs to ours"].rounds == 3
 
 
-def test_quantities_of_different_units_have_no_ratio():
+def test_a_ratio_of_quantities_with_different_units_raises_an_error():
     rounds = [{"ours: wall": Quantity(1.0, "s"), "theirs: wall": Quantity(1.0, "ms")}]
     with pytest.raises(ValueError, match="different units"):
         summarize(rounds, [TWICE], [])
@@ -182,8 +180,8 @@ if __name__ == "__main__":
 
 
 @pytest.fixture
-def made(tmp_path, monkeypatch):
-    """Return a function that makes a benchmark of its own script."""
+def make_benchmark(tmp_path, monkeypatch):
+    """Return a function that makes a benchmark with its own script."""
     monkeypatch.setenv("PYTHONPATH", f"{HERE}:{HERE.parents[1]}")
 
     def make(name: str, *, divisor: float = 2.0, needs: str = "") -> Benchmark:
@@ -204,7 +202,7 @@ def made(tmp_path, monkeypatch):
     return make
 
 
-def test_programs_of_others_are_counted_and_those_of_this_process_are_not():
+def test_cpu_time_of_other_programs_is_counted_without_that_of_children():
     busy = shlex.join([sys.executable, "-c", BUSY])
     detached = int(subprocess.check_output(["sh", "-c", f"{busy} > /dev/null & echo $!"]))
     with subprocess.Popen(shlex.split(busy)) as own:
@@ -220,10 +218,10 @@ def test_programs_of_others_are_counted_and_those_of_this_process_are_not():
             os.kill(detached, signal.SIGKILL)
 
 
-def test_what_was_measured_before_a_crash_is_recorded(made, tmp_path):
+def test_measurements_before_a_crash_are_recorded(make_benchmark, tmp_path):
     file = tmp_path / "benchmarks.json"
     runs = run.Runs(file)
-    runs.full([made("first"), made("crashing", divisor=0.0)])
+    runs.full([make_benchmark("first"), make_benchmark("crashing", divisor=0.0)])
     assert runs.crashed == ["crashing", "crashing"]
     book = read_book(file)
     assert list(book.full) == list(book.quick) == ["first"]
@@ -231,19 +229,21 @@ def test_what_was_measured_before_a_crash_is_recorded(made, tmp_path):
     assert book.quick["first"].ratios["a to b"].median == 0.75
 
 
-def test_what_is_skipped_keeps_its_record(made, tmp_path, capsys):
+def test_a_skipped_benchmark_keeps_its_record(make_benchmark, tmp_path, capsys):
     file = tmp_path / "benchmarks.json"
     write_book(records.Book(full={"first": BOOK.full["matching"]}), file)
-    run.Runs(file).full([made("first", needs="there is no GPU")])
+    run.Runs(file).full([make_benchmark("first", needs="there is no GPU")])
     assert read_book(file).full["first"] == BOOK.full["matching"]
     assert "there is no GPU" in capsys.readouterr().out
 
 
-def test_quick_benchmarks_record_nothing_and_start_none_when_the_time_is_up(made, tmp_path, capsys):
+def test_quick_benchmarks_write_no_file_and_do_not_start_after_the_deadline(
+    make_benchmark, tmp_path, capsys
+):
     file = tmp_path / "benchmarks.json"
     runs = run.Runs(file)
-    runs.quick([made("first")], until=time.monotonic() + 60)
-    runs.quick([made("second")], until=time.monotonic() - 1)
+    runs.quick([make_benchmark("first")], until=time.monotonic() + 60)
+    runs.quick([make_benchmark("second")], until=time.monotonic() - 1)
     assert list(runs.found.quick) == ["first"]
     assert runs.crashed == []
     assert not file.exists()

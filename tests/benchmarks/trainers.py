@@ -1,7 +1,7 @@
-"""The trainer and TRL's `DPOTrainer` on the same pairs, model and batches, for the benchmarks of training.
+"""The trainer and TRL's `DPOTrainer` on the same pairs, model and batches, for the training benchmarks.
 
-A `Job` says what is trained, a `Contestant` by what. `measure` runs one contestant in the process it is called in,
-`in_child` in its own process, whose peak memory is then the contestant's.
+A `Job` describes the training, a `Contestant` the trainer. `measure` runs a contestant in the current process.
+`in_child` runs it in its own process, whose peak memory is then the contestant's.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ class Job(Struct, frozen=True, kw_only=True):
     """True if the output layer is the embedding, as in Llama 3.2 1B."""
     shortest: int = 400
     longest: int = 1600
-    """Tokens of a side of a pair, from … to."""
+    """Smallest and largest number of tokens in a side of a pair."""
     batch: int = 4
-    """Pairs in an optimiser step."""
+    """Number of pairs in an optimizer step."""
     steps: int = 3
-    """The first one is for warming up."""
+    """Number of optimizer steps; the first is a warm-up."""
     epochs: int = 1
-    """Each pair comes up in this many steps."""
+    """Number of steps in which each pair occurs."""
     learning_rate: float = 1e-4
     precision: Literal["float32", "bfloat16"] = "float32"
-    """The type of the products; trained weights are float32."""
+    """The number type of the matrix products; trained weights are float32."""
     optimizer: str = "adamw_torch_fused"
     lora: bool = False
     checkpointing: bool = True
@@ -59,17 +59,17 @@ class Contestant(Struct, frozen=True, kw_only=True):
 
     trainer: Literal["ours", "trl"]
     rows: int = 2048
-    """Ours: tokens packed into a row."""
+    """For ours: number of tokens that are packed into a row."""
     share: bool = False
-    """Ours: compute what the sides of a pair begin with in common once."""
+    """For ours: compute the common beginning of a pair's sides only once."""
     full_logits: bool = False
-    """Ours, for comparison: the logits of all positions at once."""
+    """For ours, as a comparison: compute the logits of all positions at once."""
     micro: int = 1
-    """TRL: pairs in a micro-batch."""
+    """For TRL: number of pairs in a micro-batch."""
     precompute: bool = True
-    """TRL: reference log-probabilities before training, instead of a second model next to it."""
+    """For TRL: compute reference log-probabilities before training, so that no second model is held."""
     compact: bool = False
-    """TRL, for comparison: score on the CPU, as on GPUs, only the positions that count. No setting of TRL does this."""
+    """For TRL, as a comparison: compute only the needed logits on the CPU, as on GPUs; TRL has no setting for this."""
 
 
 class Measured(Struct, kw_only=True):
@@ -80,15 +80,15 @@ class Measured(Struct, kw_only=True):
     norms: list[float]
     """The gradient norm of each step."""
     seconds: float
-    """Seconds of the steps after the first."""
+    """Wall time of the steps after the first, in seconds."""
     cpu: float
-    """Seconds of CPU of the same."""
+    """CPU time of the same steps, in seconds."""
     tokens: int
-    """Tokens of their pairs, without padding, however often a trainer computes them."""
+    """Number of tokens in the pairs of these steps, without padding; each token counts once, even if recomputed."""
     before: int
-    """Memory with libraries, pairs and model."""
+    """Memory after loading libraries, pairs and model."""
     peak: int
-    """The most memory until the last step was done, reference log-probabilities included."""
+    """Peak memory until the last step is done, including reference log-probabilities."""
 
     @property
     def rate(self) -> float:
@@ -97,19 +97,20 @@ class Measured(Struct, kw_only=True):
 
     @property
     def cpu_rate(self) -> float:
-        """Return tokens per second of CPU."""
+        """Return tokens per CPU second."""
         return self.tokens / self.cpu
 
     @property
     def above(self) -> int:
-        """Return peak memory above that of the model."""
+        """Return the peak memory beyond that of libraries, pairs and model."""
         return self.peak - self.before
 
 
 def pairs(job: Job) -> list[Any]:
-    """Return random pairs of dialogues of several turns with one request, enough for all steps, no two sides as long.
+    """Return enough random pairs for all steps: dialogues of several turns with the same request, random in length.
 
-    The agent speaks tokens of the upper half of the vocabulary, of which the last one ends its turns; all weigh 1.
+    The agent's tokens are in the upper half of the vocabulary and have weight 1. The last token of the vocabulary ends
+    the agent's turns.
     """
     from sweet_rl_trainer.data.examples import PairExample
 
@@ -132,7 +133,7 @@ def _words(job: Job, chance: random.Random, count: int, *, agent: bool = False) 
 
 
 def _side(job: Job, chance: random.Random, request: list[int], name: str) -> Any:
-    """Return questions and replies, then an answer of a third of what the length leaves after the request."""
+    """Return a side with questions, replies and an answer; after the request, the answer is a third of the length."""
     from sweet_rl_trainer.data.examples import Example, Side
 
     length = chance.randint(job.shortest, job.longest)
@@ -152,7 +153,7 @@ def _side(job: Job, chance: random.Random, request: list[int], name: str) -> Any
 
 
 def _model(job: Job) -> Any:
-    """Return a Llama with random weights, in float32 as far as it is trained."""
+    """Return a Llama with random weights; weights that are trained are float32."""
     import torch
     from transformers import AutoModelForCausalLM, LlamaConfig
 
@@ -197,7 +198,7 @@ def _settings(job: Job, contestant: Contestant) -> Any:
 
 
 def measure(job: Job, contestant: Contestant) -> Measured:
-    """Train, and say what it took."""
+    """Train, and return the measurements."""
     with tempfile.TemporaryDirectory() as folder:
         return (_ours if contestant.trainer == "ours" else _trl)(job, contestant, Path(folder))
 
@@ -238,7 +239,7 @@ def _full_logits(model: Any, inputs: Any, predictors: Any, targets: Any) -> Any:
 def _trl(job: Job, contestant: Contestant, folder: Path) -> Measured:
     """Train with TRL: texts through a tokenizer with one token per word, and TRL's own trainer and collator.
 
-    The collator is told, as it lets itself be told, to leave out what the human said.
+    A subclass of the collator leaves out the human's messages.
     """
     import copy
 
@@ -289,7 +290,7 @@ def _adapters() -> Any:
 
 
 def in_order(job: Job) -> list[Any]:
-    """Return the pairs as our trainer takes them."""
+    """Return the pairs in the order in which our trainer uses them."""
     from sweet_rl_trainer.train.collator import Packer, Plan
 
     examples, known = pairs(job), _settings(job, Contestant(trainer="ours"))
@@ -328,13 +329,13 @@ def _texts(job: Job, pair: Any) -> dict[str, str]:
 def _collator(job: Job) -> Any:
     from trl.trainer.dpo_trainer import DataCollatorForPreference
 
-    class OfTheAgent(DataCollatorForPreference):
+    class AgentTokensCollator(DataCollatorForPreference):
         def torch_call(self, examples: list[dict[str, Any]]) -> dict[str, Any]:
             batch = super().torch_call(examples)
             batch["completion_mask"] *= batch["input_ids"] >= job.vocabulary // 2
             return batch
 
-    return OfTheAgent(pad_token_id=PAD)
+    return AgentTokensCollator(pad_token_id=PAD)
 
 
 def _config(job: Job, contestant: Contestant, folder: Path) -> Any:
@@ -372,7 +373,7 @@ def _config(job: Job, contestant: Contestant, folder: Path) -> Any:
 
 
 def _clock(job: Job) -> Any:
-    """Return a callback that begins to measure memory now, and time after the first step."""
+    """Return a callback that measures memory from now on, and time from the end of the first step."""
     import torch
     from transformers import TrainerCallback
 

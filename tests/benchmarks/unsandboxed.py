@@ -1,8 +1,8 @@
-"""Evaluators to compare the sandbox with: one that isolates nothing, and one with a process for every test.
+"""Evaluators to compare the sandbox with: one without isolation, and one with a process for every test.
 
-The first does what the scorer of SWEET-RL's release does (arXiv 2503.15478): for each call it executes the reference's
-source and the candidate's in its own process and compares the two values with `==`, an alarm of 1 s around the
-candidate.
+The first works like the scorer of SWEET-RL's release (arXiv 2503.15478). For each call, it executes the source code of
+the reference and of the candidate in its own process, and compares the two values with `==`. An alarm interrupts the
+candidate after 1 s.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FORK = multiprocessing.get_context("fork")
 
 
 def output(source: str, call: str) -> Any:
-    """Return the value of a call, or None if it raises; functions see no names of the top level."""
+    """Return the value of a call, or None if it raises an exception; functions cannot see top-level names."""
     try:
         exec(source)
         return eval(call)
@@ -31,7 +31,7 @@ def output(source: str, call: str) -> Any:
 
 
 def serial_score(task: Task, source: str) -> float:
-    """Return the share of a task's tests passed, found in this process."""
+    """Return the share of a task's tests that pass, executed in this process."""
     tests = task.hidden.tests
     return sum(_passes(task.hidden.reference, source, call) for call in tests) / len(tests)
 
@@ -49,7 +49,7 @@ def _alarm() -> Iterator[None]:
     signal.alarm(1)
     try:
         yield
-    except TimeoutError:  # between the call and its end
+    except TimeoutError:  # raised after the call has ended
         pass
     finally:
         signal.alarm(0)
@@ -60,11 +60,11 @@ def _on_alarm(_number: int, _frame: object) -> None:
 
 
 def process_score(task: Task, source: str, at_once: int) -> float:
-    """Return the same with a process for every test, some of them at once."""
+    """Return the same share, with a process for every test and `at_once` tests at a time."""
     waiting = iter(task.hidden.tests)
     passed = 0
     while batch := list(islice(waiting, at_once)):
-        passed += sum(map(_ended, [_start(task.hidden.reference, source, call) for call in batch]))
+        passed += sum(map(_result, [_start(task.hidden.reference, source, call) for call in batch]))
     return passed / len(task.hidden.tests)
 
 
@@ -80,7 +80,7 @@ def _report(connection: Connection, reference: str, source: str, call: str) -> N
     connection.send(_passes(reference, source, call))
 
 
-def _ended(started: tuple[BaseProcess, Connection]) -> bool:
+def _result(started: tuple[BaseProcess, Connection]) -> bool:
     process, connection = started
     try:
         return bool(connection.recv())

@@ -1,4 +1,4 @@
-"""Wall time, processor time and memory of this process and of what it has started, from /proc."""
+"""Wall time, CPU time and memory of this process and its descendants, from /proc."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Value = TypeVar("Value")
 
 
 class Spent(NamedTuple):
-    """Seconds: of the clock, of CPU of all processes of the family, and of CPU of this process alone."""
+    """Seconds of wall time, of CPU time of this process and its descendants, and of CPU time of this process alone."""
 
     wall: float
     cpu: float
@@ -33,18 +33,18 @@ class Spent(NamedTuple):
 
 
 def now() -> Spent:
-    """Return what has been spent so far; differences say what something took."""
+    """Return the time spent so far; subtract an earlier value to get the time spent since then."""
     return Spent(time.perf_counter(), family_seconds(), time.process_time())
 
 
 _last, _counted = 0.0, 0.0
-"""The sum when `family_seconds` was last called, and what it returned."""
+"""The sum at the last call of `family_seconds`, and the value that this call returned."""
 
 
 def family_seconds() -> float:
-    """Return the CPU seconds of this process, of all that descend from it, and of those that these saw end.
+    """Return the CPU seconds of this process, of its descendants, and of ended processes that they waited for.
 
-    The time of a process that nobody waits for is lost when it ends: the sum falls, which is not counted.
+    If no process waits for an ended one, its time is lost and the sum falls. The fall is not counted.
     """
     global _last, _counted  # noqa: PLW0603
     own = os.getpid()
@@ -55,24 +55,24 @@ def family_seconds() -> float:
 
 
 def seconds_of(pids: Iterable[int]) -> float:
-    """Return the CPU seconds of running processes, and of those that these saw end."""
+    """Return the CPU seconds of running processes, and of ended children that they waited for."""
     return sum(sum(_ticks(pid)) for pid in pids) / TICKS
 
 
 def others_seconds() -> dict[int, float]:
-    """Return the CPU seconds of each running program that neither this process nor its descendants started."""
+    """Return the CPU seconds, by process ID, of all running processes except this one and its descendants."""
     ours = set(family(os.getpid()))
     running = (int(each.name) for each in Path("/proc").iterdir() if each.name.isdecimal())
     return {pid: sum(_ticks(pid)[:2]) / TICKS for pid in running if pid not in ours}
 
 
 def _ticks(pid: int) -> list[int]:
-    """Return the CPU ticks of a process, user and system, and those of the children that it saw end."""
+    """Return the user and system CPU ticks of a process, and those of ended children that it waited for."""
     return [int(ticks) for ticks in stat(pid)[11:15]]
 
 
 def stat(pid: int) -> list[str]:
-    """Return the fields of /proc/PID/stat from the state on; none if the process has ended."""
+    """Return the fields of /proc/PID/stat, starting with the state; an empty list if the process has ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -80,7 +80,7 @@ def stat(pid: int) -> list[str]:
 
 
 def memory_mb(pids: Iterable[int], kind: str = "Pss") -> float:
-    """Return the MB of processes: `Rss`, or `Pss`, which divides what is shared by how many share it."""
+    """Return the memory of processes in MB: `Rss`, or `Pss`, which divides shared memory among its users."""
     return sum(_kilobytes(pid, kind) for pid in pids) / 1024
 
 
@@ -93,21 +93,21 @@ def _kilobytes(pid: int, kind: str) -> int:
 
 
 def peak_mb() -> float:
-    """Return the most memory that this process has had, in units of 2^20 bytes."""
+    """Return the peak memory of this process, in units of 2^20 bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def peak_with_child_mb() -> float:
-    """Return `peak_mb` plus the same of the largest child that has ended; what both share counts twice."""
+    """Return `peak_mb` plus the peak of the largest ended child; memory that both share counts twice."""
     return peak_mb() + resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
 
 
 def peak_gb() -> float:
-    """Return the most memory that this process has had, in units of 10^9 bytes."""
+    """Return the peak memory of this process, in units of 10^9 bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
 
 
 def in_fresh_process(work: Callable[..., Value], *arguments: object) -> Value:
-    """Return what a function of a module returns in a process in which nothing is prepared yet."""
+    """Call a module-level function in a fresh process, in which nothing is prepared, and return its result."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
         return fresh.submit(work, *arguments).result()

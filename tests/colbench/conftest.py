@@ -35,13 +35,13 @@ def run(python, script, *arguments, user=None):
 
 @pytest.fixture(scope="session")
 def as_self():
-    """Run a script with its arguments in this interpreter, as the user who runs the tests."""
+    """Return a function that runs a script with its arguments in this interpreter, as the current user."""
     return lambda script, *arguments: run(sys.executable, script, *arguments)
 
 
 @pytest.fixture(scope="session")
 def as_nobody():
-    """Run a script with its arguments as an ordinary user, in an interpreter that such a user can read."""
+    """Return a function that runs a script with its arguments as an ordinary user, in a readable interpreter."""
     if os.getuid() != 0:
         pytest.skip("only root can become another user")
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -52,12 +52,12 @@ def as_nobody():
             continue
         if done.returncode == 0:
             return lambda script, *arguments: run(python, script, *arguments, user=NOBODY)
-    pytest.skip("no interpreter that an ordinary user can read")
+    pytest.skip("no Python interpreter is readable by an ordinary user")
 
 
 @contextmanager
 def start(*flags, ready, patience=60):
-    """Start `colbench eval` in the current folder, and wait until `ready()`; it is killed at the end."""
+    """Start `colbench eval` in the current folder and wait until `ready()` is true; kill the process at the end."""
     command = [sys.executable, "-m", "colbench.cli", "eval", "--in-process", "--out", "out"]
     with subprocess.Popen(
         [*command, "--limit", "6", *flags],
@@ -84,7 +84,7 @@ def is_alive(process):
     return stat.rpartition(")")[2].split()[0] != "Z"
 
 
-def left_of(processes, seconds):
+def remaining(processes, seconds):
     end = time.monotonic() + seconds
     while (left := {each for each in processes if is_alive(each)}) and time.monotonic() < end:
         time.sleep(0.05)
@@ -99,5 +99,5 @@ def start_run():
 
 @pytest.fixture(scope="session")
 def processes_left():
-    """Return a function that waits for the end of processes and returns the ids of those that remain."""
-    return left_of
+    """Return a function that waits for processes to end and returns the ids of those that remain."""
+    return remaining

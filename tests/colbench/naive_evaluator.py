@@ -1,7 +1,7 @@
-"""An evaluator as it should not be: it runs answers in its own process, next to the reference, and compares with `==`.
+"""An unsafe evaluator: it runs answers in its own process, next to the reference, and compares values with `==`.
 
-Started as a program with the task on the command line and the answers on standard input. It evaluates in a child, which
-is limited so that attacks do no harm to the machine, and prints what the child reported and how it ended.
+A program that takes the task on the command line and the answers on standard input. It evaluates in a child process
+with limits, so that attacks do not harm the machine, and prints the aims that the first answer reached.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def become_evaluator(pipe):
 
 
 def supervise(child, pipe, seconds):
-    """Return the child's exit status, whether it timed out, its peak memory and everything it wrote."""
+    """Return the child's exit status, whether it timed out, its peak memory and all its output."""
     os.set_blocking(pipe, False)
     limit, output, hung = time.monotonic() + seconds, b"", False
     while True:
@@ -159,7 +159,7 @@ def main():
     prctl(36, 1)  # orphans become children of this process
     prctl(
         0x59616D61, 2**64 - 1
-    )  # may be traced by any process of its user, where tracing is restricted
+    )  # lets any process of its user trace it, where tracing is restricted
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

@@ -1,6 +1,6 @@
-"""A renderer as it should not be: it opens pages as files, in one window, with script and network, and waits.
+"""An unsafe renderer: it opens pages as files, in one window, with scripts and the network, and waits.
 
-Only a watchdog, which is not a part of it, keeps it from harming the machine.
+Only a watchdog, which is not a part of the renderer, keeps it from harming the machine.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from colbench.sandbox.browser.attacks.corpus import HEIGHT
 
 SECONDS = {"denial": 3.0}
 PATIENCE = 20.0
-"""Seconds until there is no picture, for attacks by aim; for others, that a loaded machine may need."""
+"""Seconds after which a picture counts as missing, unless SECONDS has the aim; a loaded machine may need as many."""
 MEMORY = 1 << 30
-"""Memory that the browser may take beyond its initial memory."""
+"""Bytes of memory that the browser may use beyond its initial memory."""
 AFTERMATH = 1.0
-"""Seconds for what a page does once it has been pictured."""
+"""Seconds to wait for effects of a page after its picture was taken."""
 MOST_PROCESSES = 12
 TRIES = 3
-"""Attempts, for attacks that need luck."""
+"""Maximum number of attempts, as some attacks need luck."""
 LATER = 1.2
-"""Seconds by which a page is pictured later the second time, as on a machine that is busy: half of them it is measured
-later."""
+"""Seconds by which the second picture is delayed, as on a busy machine; half of them pass before the page is
+measured."""
 WEB_SECONDS = 3.0
-"""Until a picture of the web comes, the first time; the second time it comes at once."""
+"""Seconds until an image from the web arrives the first time; the second time, it arrives at once."""
 HEIGHT_BEFORE, OTHER_HEIGHT_BEFORE = 720, 600
-"""Pixels of the window before it is made as tall as the page, and of another user's."""
+"""Heights in pixels of the window, and of another user's window, before they are made as tall as the page."""
 OTHER_TASTE = {"color_scheme": "dark", "contrast": "more", "reduced_motion": "reduce"}
 
 
 class NaiveRenderer:
-    """A browser and a canary, watched; an asynchronous context manager. The browser is replaced when it had to die."""
+    """An asynchronous context manager with a watched browser and a canary; a browser that was killed is replaced."""
 
     def __init__(self, executable):
         self.executable = executable
@@ -85,7 +85,7 @@ class NaiveRenderer:
         return descendants(self.process) | {self.process}
 
     async def reached(self, attack):
-        """Return what this attack reaches; repeat it until it reaches its aim, at most TRIES times."""
+        """Return what this attack reaches; repeat the attack until it reaches its aim, at most TRIES times."""
         for _ in range(TRIES):
             found = await self.attempt(attack)
             if attack.aim in found or attack.aim == "honest":
@@ -126,7 +126,7 @@ class _Window:
         self.web_seconds = WEB_SECONDS
 
     async def visit(self):
-        """Show a good page, twice the attack, and the good page again."""
+        """Show the attack, twice if its aim is `vary`; if its aim is `next`, show a good page before and after it."""
         good, aim = page_controls()[0], self.attack.aim
         seconds = SECONDS.get(aim, PATIENCE)
         before = await self.picture(good, "before") if aim == "next" else b""
@@ -148,7 +148,7 @@ class _Window:
                 self.found.add("next")
 
     async def picture_elsewhere(self, page):
-        """Return the picture as another user has it: later, in a lower window, with the pointer on it, in the dark."""
+        """Return the picture that another user gets: later, in a lower window, with the pointer on it, in dark mode."""
         await self.page.emulate_media(**OTHER_TASTE)
         await self.page.mouse.move(200, 200)
         self.web_seconds = 0.0
@@ -170,7 +170,7 @@ class _Window:
         asset = await asyncio.to_thread(respond, route.request.url)
         if asset and route.request.resource_type == "image":
             await asyncio.sleep(self.web_seconds)
-        with contextlib.suppress(Error):  # the page is gone
+        with contextlib.suppress(Error):  # the page is closed
             await (
                 route.fulfill(body=asset.body, content_type=asset.content_type)
                 if asset
@@ -178,7 +178,7 @@ class _Window:
             )
 
     async def wait(self):
-        """Wait for effects that a page has after its picture was taken."""
+        """Wait for effects of a page after its picture was taken."""
         until = time.monotonic() + AFTERMATH
         while self.attack.aim not in self.found and time.monotonic() < until:
             await asyncio.sleep(0.05)

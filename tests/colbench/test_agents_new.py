@@ -1,4 +1,4 @@
-"""`colbench agents new`: every kind of package passes its own tests and lint, and what is printed can be typed."""
+"""`colbench agents new`: every kind of package passes its own tests and lint, and the printed commands work."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def run(*words: object, **more: object) -> str:
     return done.stdout
 
 
-class Made(Struct, frozen=True):
-    """A package that is there and, if it has to be, installed."""
+class Package(Struct, frozen=True):
+    """A generated package, which is installed if its kind requires it."""
 
     kind: str
     folder: Path
@@ -51,7 +51,7 @@ class Made(Struct, frozen=True):
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def made(request, tmp_path_factory) -> Made:
+def package(request, tmp_path_factory) -> Package:
     kind, here = request.param, tmp_path_factory.mktemp(request.param)
     printed = run(BIN / "colbench", "agents", "new", "my-agent", "--kind", kind, cwd=here)
     env = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
@@ -60,7 +60,7 @@ def made(request, tmp_path_factory) -> Made:
         pip = (sys.executable, "-m", "pip", "install", *offline)
         run(*pip, "--target", here / "site", here / "my-agent")
         env["PYTHONPATH"] = str(here / "site")
-    return Made(kind, here / "my-agent", printed, env)
+    return Package(kind, here / "my-agent", printed, env)
 
 
 def commands(printed: str) -> list[str]:
@@ -75,22 +75,22 @@ def free_port() -> str:
 
 
 @pytest.mark.weekly
-def test_the_package_passes_its_own_tests_without_a_warning(made: Made):
+def test_the_package_passes_its_own_tests_without_warnings(package: Package):
     plain = ("-W", "error", "-p", "no:asyncio")  # an optional plug-in
-    printed = run(sys.executable, "-m", "pytest", *plain, cwd=made.folder, env=made.env)
+    printed = run(sys.executable, "-m", "pytest", *plain, cwd=package.folder, env=package.env)
     assert re.search(r"= [34] passed in ", printed)
 
 
 @pytest.mark.weekly
-def test_the_next_commands_are_good_as_they_are_printed(made: Made):
+def test_the_printed_next_commands_work(package: Package):
     port = free_port()
-    lines = [line.replace("8000", port) for line in commands(made.printed)]
+    lines = [line.replace("8000", port) for line in commands(package.printed)]
     assert len(lines) == 3
-    done_before = ("pip install", "colbench agents check")  # by the fixture, by its own tests
+    done_before = ("pip install", "colbench agents check")  # by the fixture and the package's tests
     lines = [line for line in lines if not line.startswith(done_before)]
-    end = "trap 'kill $! 2>/dev/null || true' EXIT"  # raised by background threads
-    run("sh", "-ec", "\n".join([end, *lines]), cwd=made.folder.parent, env=made.env)
-    [file] = made.folder.glob("runs/*/rollouts.jsonl")
+    end = "trap 'kill $! 2>/dev/null || true' EXIT"  # stops the server in the background
+    run("sh", "-ec", "\n".join([end, *lines]), cwd=package.folder.parent, env=package.env)
+    [file] = package.folder.glob("runs/*/rollouts.jsonl")
     done = read_rollouts(file)
     assert len(done) == 20
     for rollout in done:
@@ -99,7 +99,7 @@ def test_the_next_commands_are_good_as_they_are_printed(made: Made):
         assert rollout.answer == f"def {name}(*args):\n    return None"
 
 
-def test_the_guide_has_the_commands_that_are_printed(here, capsys):
+def test_the_guide_has_the_printed_commands(here, capsys):
     guide = [each.commands for each in blocks("docs/agents.md")]
     [[first, *rest]] = (
         each for each in guide if each and each[0].startswith("colbench agents new")
@@ -108,7 +108,7 @@ def test_the_guide_has_the_commands_that_are_printed(here, capsys):
     assert rest == commands(capsys.readouterr().out)
 
 
-def test_the_class_is_an_agent_without_installing_it(here):
+def test_the_class_works_as_an_agent_without_installation(here):
     assert new("My_Bot7", "python") == 0
     spec = "My_Bot7/src/my_bot7/agent.py:Agent"
     assert spec.partition("/")[2] in Path("My_Bot7/README.md").read_text("utf-8")
@@ -118,7 +118,7 @@ def test_the_class_is_an_agent_without_installing_it(here):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_everything_in_the_package_is_filled_in_formatted_and_lint_clean(here, kind):
+def test_generated_files_are_filled_in_and_pass_lint_and_format_checks(here, kind):
     new("my-agent", kind)
     for file in here.rglob("*"):
         assert "$" not in str(file)
@@ -132,7 +132,7 @@ def test_everything_in_the_package_is_filled_in_formatted_and_lint_clean(here, k
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_continuous_integration_installs_and_tests_as_the_readme_says(here, kind):
+def test_the_ci_workflow_installs_and_tests_as_the_readme_says(here, kind):
     new("my-agent", kind)
     workflow = yaml.safe_load(Path("my-agent/.github/workflows/ci.yml").read_text("utf-8"))
     job = workflow["jobs"]["test"]
@@ -145,7 +145,7 @@ def test_continuous_integration_installs_and_tests_as_the_readme_says(here, kind
     assert "\n".join(runs) in Path("my-agent/README.md").read_text("utf-8")
 
 
-def test_the_package_depends_on_this_version_of_colbench_or_a_later_one(here):
+def test_the_package_requires_at_least_this_version_of_colbench(here):
     wanted = f"colbench>={colbench.__version__}"
     new("my-agent", "python")
     project = tomllib.loads(Path("my-agent/pyproject.toml").read_text("utf-8"))["project"]
@@ -179,7 +179,7 @@ def test_the_package_depends_on_this_version_of_colbench_or_a_later_one(here):
         ("colbench", "a Python module colbench already exists"),
     ],
 )
-def test_a_name_that_cannot_be_is_refused_with_the_reason(here, capsys, name, why):
+def test_an_invalid_name_is_refused_with_the_reason(here, capsys, name, why):
     assert new(name, "python") == 2
     error = capsys.readouterr().err
     assert error.startswith(f"colbench: NAME {name}: ")
@@ -188,7 +188,7 @@ def test_a_name_that_cannot_be_is_refused_with_the_reason(here, capsys, name, wh
 
 
 @pytest.mark.parametrize("name", ["json", "class"])
-def test_a_program_may_be_called_like_a_module(here, name):
+def test_a_program_may_have_the_name_of_a_module_or_keyword(here, name):
     assert new(name, "stdio") == 0
 
 
@@ -201,7 +201,7 @@ def test_a_program_may_be_called_like_a_module(here, name):
         ("x" * 300, "cannot be created: File name too long"),
     ],
 )
-def test_a_folder_that_cannot_be_is_refused_and_nothing_is_touched(here, capsys, to, why):
+def test_an_unusable_folder_is_refused_and_no_file_is_changed(here, capsys, to, why):
     (here / "full").mkdir()
     (here / "full" / "file").write_text("mine")
     assert new("my-agent", "stdio", "--to", to) == 2
@@ -210,7 +210,7 @@ def test_a_folder_that_cannot_be_is_refused_and_nothing_is_touched(here, capsys,
     assert (here / "full" / "file").read_text() == "mine"
 
 
-def test_an_empty_folder_is_filled_and_stays_the_same_folder(here, capsys):
+def test_an_empty_folder_is_filled_without_being_replaced(here, capsys):
     before = here.stat().st_ino
     assert new("my-agent", "http", "--to", ".") == 0
     assert here.stat().st_ino == before
@@ -220,7 +220,7 @@ def test_an_empty_folder_is_filled_and_stays_the_same_folder(here, capsys):
 
 
 @pytest.mark.parametrize("there", [False, True])
-def test_nothing_is_left_of_a_package_that_was_not_finished(here, there):
+def test_an_unfinished_package_leaves_no_files(here, there):
     folder = here / "folder"
     if there:
         folder.mkdir()

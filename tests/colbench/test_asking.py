@@ -1,4 +1,4 @@
-"""The asking: what each turn asked for and was told, what the questions were worth, and why a dialogue failed."""
+"""Asking: what each turn asked for and was told, what the questions were worth, and why a dialogue failed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ TASK = Task(
 )
 LIMIT, ORDER, EMPTY = (fact.statement for fact in FACTS)
 ASKS_LIMIT, ASKS_ORDER = "How many items are taken at most?", "In which order do they come?"
-BESIDE = "Which version of Python do you use?"
+OFF_TOPIC = "Which version of Python do you use?"
 RIGHT = Score(scorer="s", value=1.0, success=True)
 WRONG = Score(
     scorer="s",
@@ -86,19 +86,19 @@ def dialogue(*exchanges: tuple[str, str], answer: str = "def pick(items):\n    r
     return with_asking(TASK, replace(rollout, **more))
 
 
-def test_each_turn_says_what_it_asked_for_and_was_told():
-    turns = dialogue((ASKS_LIMIT, LIMIT), (BESIDE, "I don't know.")).turns
+def test_each_turn_records_the_facts_it_asked_for_and_was_told():
+    turns = dialogue((ASKS_LIMIT, LIMIT), (OFF_TOPIC, "I don't know.")).turns
     assert [turn.asked for turn in turns] == [("limit",), (), ()]
     assert [turn.told for turn in turns] == [("limit",), (), None]
 
 
-def test_questions_are_counted_by_what_they_brought():
+def test_questions_are_counted_by_their_outcome():
     asking = dialogue(
         (ASKS_LIMIT, LIMIT),
         (ASKS_LIMIT, LIMIT),
-        (BESIDE, "I don't know."),
+        (OFF_TOPIC, "I don't know."),
         (ASKS_ORDER, ORDER),
-        (BESIDE, "I don't know."),
+        (OFF_TOPIC, "I don't know."),
     ).asking
     assert (asking.questions, asking.hits, asking.redundant) == (5, 2, 1)
     assert (asking.unanswerable, asking.late) == (2, 1)
@@ -108,23 +108,23 @@ def test_questions_are_counted_by_what_they_brought():
     assert asking.ask_f1 == pytest.approx(2 * 0.4 / 1.4)
 
 
-def test_what_the_request_states_is_no_hit():
+def test_a_fact_stated_in_the_request_is_not_a_hit():
     asking = dialogue(("What happens with an empty list?", EMPTY)).asking
     assert (asking.questions, asking.hits, asking.redundant, asking.hidden) == (1, 0, 1, 2)
 
 
-def test_without_a_question_precision_is_undefined_and_f1_is_0():
+def test_precision_is_undefined_and_f1_is_0_without_a_question():
     asking = dialogue().asking
     assert asking.ask_precision is None
     assert (asking.ask_recall, asking.ask_f1) == (0, 0)
 
 
-def test_a_task_without_decisions_has_no_asking():
+def test_a_task_without_facts_or_a_valid_reference_has_no_asking():
     task = replace(TASK, hidden=replace(TASK.hidden, facts=(), reference="not python ("))
     assert with_asking(task, dialogue((ASKS_LIMIT, LIMIT))).asking is None
 
 
-def test_a_row_without_facts_is_estimated_by_its_reference():
+def test_asking_without_facts_is_estimated_from_the_reference():
     reference = "def pick(items):\n    if len(items) > 12:\n        return None\n    return items\n"
     task = replace(TASK, hidden=replace(TASK.hidden, facts=(), reference=reference))
     asking = with_asking(task, dialogue(("What if there are more than 12 items?", "Hm."))).asking
@@ -135,28 +135,28 @@ def test_a_row_without_facts_is_estimated_by_its_reference():
 @pytest.mark.parametrize(
     "reply", ["No more than 12 items can be taken.", "12 items are taken at the most, I think."]
 )
-def test_a_model_tells_a_decision_in_its_own_words(reply):
+def test_a_decision_in_other_words_counts_as_told(reply):
     assert dialogue((ASKS_LIMIT, reply)).turns[0].told == ("limit",)
 
 
 @pytest.mark.parametrize("reply", ["I don't know.", "I am not sure about that."])
-def test_who_does_not_know_tells_nothing(reply):
+def test_a_reply_that_does_not_know_tells_no_decision(reply):
     assert dialogue((ASKS_LIMIT, reply)).turns[0].told == ()
 
 
-def test_a_right_answer_has_guessed_what_it_was_not_told():
+def test_a_right_answer_counts_untold_decisions_as_guessed():
     asking = dialogue((ASKS_LIMIT, LIMIT), scores={"default": RIGHT}).asking
     assert asking.guessed == ("order",)
 
 
-def test_an_answer_without_the_number_it_was_told_ignores_it():
+def test_an_answer_without_a_number_it_was_told_ignores_that_decision():
     told = ((ASKS_LIMIT, LIMIT), (ASKS_ORDER, ORDER))
     assert dialogue(*told).asking.ignored == ("limit",)
     kept = "def pick(items):\n    return items[:12]\n"
     assert dialogue(*told, answer=kept).asking.ignored == ()
 
 
-def lost(boundary: Boundary) -> dict:
+def failed_at(boundary: Boundary) -> dict:
     failure = Failure(boundary=boundary, reason="gone")
     scores = {"default": WRONG} if boundary == "agent" else {}
     return {"failure": failure, "answer": None, "ended_by": "failure", "scores": scores}
@@ -170,9 +170,9 @@ CRASH = replace(WRONG, checks=(Check(call="pick([1])", outcome="error"),))
     ("exchanges", "more", "expected"),
     [
         (ALL, {"scores": {"default": RIGHT}}, None),
-        (ALL, lost("endpoint"), None),
+        (ALL, failed_at("endpoint"), None),
         (ALL, {"scores": {}}, None),
-        (ALL, lost("agent"), "crashed"),
+        (ALL, failed_at("agent"), "crashed"),
         ((), {"ended_by": "limit"}, "no_answer"),
         ((), {"answer": " "}, "no_answer"),
         (ALL, {"scores": {"default": CRASH}}, "crashed"),
@@ -181,7 +181,7 @@ CRASH = replace(WRONG, checks=(Check(call="pick([1])", outcome="error"),))
         (ALL, {"answer": "def pick(items):\n    return items[:12]\n"}, "wrong_code"),
     ],
 )
-def test_a_failed_dialogue_has_one_class(exchanges, more, expected):
+def test_the_failure_class_follows_from_how_the_dialogue_failed(exchanges, more, expected):
     assert failure_class(dialogue(*exchanges, **more)) == expected
 
 
@@ -196,8 +196,11 @@ def runs(tmp_path_factory) -> dict[str, colbench.Run]:
     }
 
 
-def computed_anew(run: colbench.Run) -> dict[str, float]:
-    """Return precision, recall and F1 from the file and the tasks alone: a fact is told where its statement is said."""
+def recomputed(run: colbench.Run) -> dict[str, float]:
+    """Return precision, recall and F1, computed only from the file and the tasks.
+
+    A fact counts as told where a reply contains its statement.
+    """
     tasks = {task.id: task for task in run.tasks}
     precisions, recalls, scores = [], [], []
     for line in Path(run.path, "rollouts.jsonl").read_text().splitlines():
@@ -223,15 +226,15 @@ def computed_anew(run: colbench.Run) -> dict[str, float]:
 
 
 @pytest.mark.weekly
-def test_the_report_has_what_a_script_computes_from_the_file(runs):
+def test_the_report_agrees_with_metrics_recomputed_from_the_rollouts(runs):
     for run in runs.values():
         found = run.report.domains["backend"].asking.metrics
-        for name, value in computed_anew(run).items():
+        for name, value in recomputed(run).items():
             assert found[name].mean == (value if value is None else pytest.approx(value)), name
 
 
 @pytest.mark.slow
-def test_interviewer_guesser_and_demonstrator_are_told_apart(runs):
+def test_ask_f1_separates_the_interviewer_demonstrator_and_guesser(runs):
     f1 = {
         name: run.report.domains["backend"].asking.metrics["ask_f1"].mean
         for name, run in runs.items()
@@ -241,7 +244,7 @@ def test_interviewer_guesser_and_demonstrator_are_told_apart(runs):
     assert 0.2 < f1["demonstrator"] < 0.9
 
 
-def test_tables_have_the_asking_and_the_class_of_each_dialogue(runs):
+def test_rows_have_the_asking_and_the_failure_class_of_each_dialogue(runs):
     rows = list(runs["demonstrator"].rows())
     assert all(row["ask_recall"] is not None for row in rows)
     failed = [row for row in rows if row["success"] == 0]
@@ -250,7 +253,7 @@ def test_tables_have_the_asking_and_the_class_of_each_dialogue(runs):
 
 
 @pytest.mark.slow
-def test_a_question_is_worth_what_it_adds_to_a_run_that_asks_nothing(runs, tmp_path):
+def test_gain_per_question_compares_with_a_baseline_that_asks_no_questions(runs):
     baseline = str(runs["guesser"].path)
     run = colbench.evaluate(
         agent="interviewer", tasks="bundled:backend/test", limit=60, baseline=baseline
@@ -276,7 +279,7 @@ def test_a_question_is_worth_what_it_adds_to_a_run_that_asks_nothing(runs, tmp_p
     assert "gain_per_question" not in asks.to_pandas()
 
 
-def test_the_report_counts_by_class_family_and_decision(runs):
+def test_the_counts_by_class_family_and_decision_add_up(runs):
     report = runs["demonstrator"].report.domains["backend"]
     failed = sum(
         rollout.scores["default"].success is False for rollout in runs["demonstrator"].rollouts
@@ -291,7 +294,7 @@ def test_the_report_counts_by_class_family_and_decision(runs):
     assert sum(row.told for row in decisions) == told
 
 
-def test_a_decision_that_few_dialogues_hid_is_not_called_rarely_asked(runs):
+def test_a_decision_hidden_in_few_dialogues_is_not_called_rarely_asked(runs):
     found = runs["demonstrator"].report.domains["backend"].asking
     row = replace(found.decisions[0], asked=0, hidden=FEW_DIALOGUES)
     few = replace(row, hidden=FEW_DIALOGUES - 1)
@@ -299,8 +302,11 @@ def test_a_decision_that_few_dialogues_hid_is_not_called_rarely_asked(runs):
     assert rarely_asked(replace(found, decisions=(few, row, always))) == [row]
 
 
-def test_the_measure_of_decisions_is_not_named_like_the_class_of_dialogues(runs):
-    """A dialogue is `guessed` if the agent answered too early; the measure counts decisions that it got right."""
+def test_the_label_for_guessed_decisions_differs_from_the_failure_class(runs):
+    """Compare the labels of two different things.
+
+    A dialogue is `guessed` if the agent answered too early; the measure counts decisions that the agent got right.
+    """
     report = runs["demonstrator"].report.domains["backend"]
     (asking,) = (each for each in sections(get_domain("backend"), report) if each.title == "Asking")
     labels = [fact.label for fact in asking.facts]
@@ -308,7 +314,7 @@ def test_the_measure_of_decisions_is_not_named_like_the_class_of_dialogues(runs)
     assert "guessed decisions" not in labels
 
 
-def test_runs_from_before_the_asking_was_stored_have_it_derived(runs, tmp_path):
+def test_asking_is_derived_for_old_runs_that_did_not_store_it(runs, tmp_path):
     old = runs["demonstrator"].save(tmp_path / "old")
     file = old.path / "rollouts.jsonl"
     rows = [json.loads(line) for line in file.read_text().splitlines()]
@@ -328,7 +334,7 @@ def test_runs_from_before_the_asking_was_stored_have_it_derived(runs, tmp_path):
     assert summarize(old.tasks, 1, changed, old.config).domains["backend"].asking is None
 
 
-def test_the_report_has_the_shares_of_what_the_human_pointed_out():
+def test_the_report_has_the_shares_of_differences_fixed_kept_and_worse():
     followed = (
         [Followed(fixed=3, worse=1), None, Followed(fixed=1, kept=1)],
         [None],
@@ -351,12 +357,12 @@ def test_the_report_has_the_shares_of_what_the_human_pointed_out():
 
 
 def pointed(*followed: Followed | None) -> Rollout:
-    """Return a dialogue about a page with what became of what the human pointed out in each turn."""
+    """Return a dialogue about a page that records, for each turn, what became of the differences the human named."""
     turns = tuple(Turn(raw="", said="", human="", followed=each) for each in followed)
     return replace(dialogue(), domain="frontend", turns=turns)
 
 
-def test_all_told_is_said_before_the_signature_and_leaves_nothing_to_ask():
+def test_told_all_states_every_decision_before_the_signature():
     said = opening(TASK, "all")
     assert said == f"Pick the items. An empty list gives None. {LIMIT} {ORDER} \n\ndef pick(items):"
     assert opening(TASK, "asked") == TASK.request
@@ -364,13 +370,13 @@ def test_all_told_is_said_before_the_signature_and_leaves_nothing_to_ask():
     assert (asking.hidden, asking.ask_recall, asking.ask_f1) == (0, None, None)
 
 
-def test_of_a_task_whose_decisions_are_not_known_nothing_can_be_told():
+def test_told_all_is_refused_for_a_task_without_known_decisions():
     page = replace(TASK, domain="frontend", hidden=Hidden(reference="<p>hi</p>"))
     with pytest.raises(UserError, match="--told all: the hidden decisions of t are not known"):
         opening(page, "all")
 
 
-def test_the_ceiling_stands_next_to_the_score(runs, tmp_path, capsys):
+def test_the_report_has_the_ceiling_and_the_own_score_on_the_same_tasks(runs, tmp_path, capsys):
     told = colbench.evaluate(
         agent="demonstrator",
         tasks="bundled:backend/test",
@@ -389,7 +395,7 @@ def test_the_ceiling_stands_next_to_the_score(runs, tmp_path, capsys):
     assert report["value"]["mean"] > report["own_value"]["mean"]
 
 
-def test_a_ceiling_that_is_none_is_refused(runs, capsys):
+def test_a_ceiling_from_a_run_without_told_all_is_refused(runs, capsys):
     plain = str(runs["guesser"].path)
     assert main(["report", str(runs["demonstrator"].path), "--ceiling", plain]) == 2
     assert (
@@ -398,14 +404,14 @@ def test_a_ceiling_that_is_none_is_refused(runs, capsys):
     )
 
 
-def test_what_is_told_pins_a_run(tmp_path, capsys):
+def test_the_told_setting_of_a_run_is_pinned(tmp_path, capsys):
     argv = ["eval", "--agent", "guesser", "--limit", "1", "--out", str(tmp_path / "out")]
     assert main(argv) == 0
     assert main([*argv, "--told", "all"]) == 2
     assert "told: " in capsys.readouterr().err
 
 
-def test_the_table_after_a_run_is_a_screen_of_facts_and_names_the_next_commands(tmp_path, capsys):
+def test_the_table_after_a_run_fits_a_screen_and_names_the_next_commands(tmp_path, capsys):
     out = str(tmp_path / "out")
     assert main(["eval", "--agent", "demonstrator", "--limit", "30", "--out", out]) == 0
     printed = capsys.readouterr().out
@@ -419,20 +425,31 @@ def test_the_table_after_a_run_is_a_screen_of_facts_and_names_the_next_commands(
     assert "not counted" not in printed
 
 
-def test_failed_dialogues_are_listed_with_what_was_never_told(runs, capsys):
+def never_told(run, rollout):
+    """Return the decisions that no reply in a dialogue states, separated by commas."""
+    (task,) = (task for task in run.tasks if task.id == rollout.task_id)
+    replies = " ".join(turn.human or "" for turn in rollout.turns)
+    hidden = (fact for fact in task.hidden.facts if not fact.stated)
+    return ", ".join(fact.name for fact in hidden if fact.statement not in replies)
+
+
+def test_view_failed_lists_failed_dialogues_with_the_decisions_never_revealed(runs, capsys):
     run = runs["demonstrator"]
     guessed = [r for r in run.rollouts if failure_class(r) == "guessed"]
     assert main(["view", str(run.path), "--failed", "guessed"]) == 0
-    _, *lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == [rollout.task_id for rollout in guessed]
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:3] for line in lines] == [[r.task_id, "0", "guessed"] for r in guessed]
+    last = head.index("never revealed")
+    assert [line[last:] for line in lines] == [never_told(run, rollout) for rollout in guessed]
     assert main(["view", str(run.path), "--failed"]) == 0
-    every = capsys.readouterr().out
-    assert all(r.task_id in every for r in run.rollouts if failure_class(r))
+    _, *lines = capsys.readouterr().out.splitlines()
+    failed = [rollout.task_id for rollout in run.rollouts if failure_class(rollout)]
+    assert [line.split()[0] for line in lines] == failed
     assert main(["view", str(runs["interviewer"].path), "--failed"]) == 0
     assert capsys.readouterr().out == "no dialogue\n"
 
 
-def test_a_list_has_a_line_for_each_dialogue_in_the_order_of_the_plan(runs, capsys):
+def test_view_list_has_a_line_for_each_dialogue_in_the_planned_order(runs, capsys):
     run = runs["guesser"]
     assert main(["view", str(run.path), "--list"]) == 0
     head, *lines = capsys.readouterr().out.splitlines()

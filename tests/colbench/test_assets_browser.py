@@ -49,7 +49,7 @@ VARIANTS = f"""<html>
 </div></body></html>"""
 
 
-class Looker:
+class Camera:
     """A camera that takes pictures as the renderer does, but of any markup under any policy."""
 
     def __init__(self, browser: Browser) -> None:
@@ -89,7 +89,7 @@ class Looker:
         )
 
     async def fonts(self, page: str) -> list[set[str]]:
-        """Return families that each paragraph is drawn with."""
+        """Return the font families that each paragraph is drawn with."""
         opened = await self._browser.new_page(java_script_enabled=False)
         await opened.set_content(page)
         session: Any = await opened.context.new_cdp_session(opened)
@@ -120,7 +120,7 @@ def _launch(playwright: Any, browser: Path, environment: dict[str, str]) -> Any:
 
 
 def _environment_with(fonts: Path, home: Path) -> dict[str, str]:
-    """Return our environment with a folder of other fonts."""
+    """Return the environment of our fonts plus a folder of other fonts."""
     environment = fonts_environment(home)
     file = Path(environment["FONTCONFIG_FILE"])
     file.write_text(file.read_text().replace("<dir>", f"<dir>{fonts}</dir><dir>"))
@@ -128,16 +128,16 @@ def _environment_with(fonts: Path, home: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-async def looker(browser: Path, tmp_path: Path) -> AsyncIterator[Looker]:
+async def camera(browser: Path, tmp_path: Path) -> AsyncIterator[Camera]:
     async with async_playwright() as playwright:
         launched = await _launch(playwright, browser, fonts_environment(tmp_path))
-        yield Looker(launched)
+        yield Camera(launched)
         await launched.close()
 
 
 @pytest.fixture(scope="session")
 def real_pages() -> list[str]:
-    """Return twelve of the released pages, spread over the file; none with a video, whose spinner turns."""
+    """Return twelve released pages, spread over the file, and none with a video, because its spinner moves."""
     folder = os.environ.get("COLBENCH_OFFICIAL_DATA")
     if not folder:
         pytest.skip("COLBENCH_OFFICIAL_DATA names no folder with frontend.jsonl")
@@ -147,57 +147,61 @@ def real_pages() -> list[str]:
 
 
 @pytest.mark.parametrize("doctype", ["", pytest.param("<!DOCTYPE html>", marks=pytest.mark.slow)])
-async def test_purged_pages_look_as_with_the_whole_sheet(looker: Looker, doctype: str) -> None:
+async def test_purged_pages_look_the_same_as_with_the_whole_sheet(
+    camera: Camera, doctype: str
+) -> None:
     for width in (600, 1354, 1600):
-        whole = await looker.picture(doctype + VARIANTS, width=width)
-        assert await looker.prepared(doctype + VARIANTS, width) == whole
-    without = await looker.picture(doctype + VARIANTS.replace(LINK, ""))
-    assert without != await looker.prepared(doctype + VARIANTS)
+        whole = await camera.picture(doctype + VARIANTS, width=width)
+        assert await camera.prepared(doctype + VARIANTS, width) == whole
+    without = await camera.picture(doctype + VARIANTS.replace(LINK, ""))
+    assert without != await camera.prepared(doctype + VARIANTS)
 
 
 @pytest.mark.weekly
-async def test_real_pages_look_as_with_the_whole_sheet(
-    looker: Looker, real_pages: list[str]
+async def test_real_pages_look_the_same_as_with_the_whole_sheet(
+    camera: Camera, real_pages: list[str]
 ) -> None:
     for page in real_pages:
-        assert await looker.prepared(page) == await looker.picture(page)
+        assert await camera.prepared(page) == await camera.picture(page)
 
 
-async def test_the_play_script_draws_what_it_is_asked_for_under_its_policy(looker: Looker) -> None:
+async def test_the_play_script_applies_its_configuration_and_other_scripts_are_blocked(
+    camera: Camera,
+) -> None:
     config = "<script>tailwind.config = {theme: {extend: {colors: {brand: '#123456'}}}}</script>"
     attack = "<script>document.body.style.background = 'red'</script>"
     page = f'<html><head>{PLAY}{config}</head><body class="bg-brand p-[13px]" onload="{attack[8:-9]}">{attack}</html>'
-    with Image.open(BytesIO(await looker.prepared(page))) as image:
+    with Image.open(BytesIO(await camera.prepared(page))) as image:
         assert image.convert("RGB").getpixel((5, 5)) == (0x12, 0x34, 0x56)
 
 
 @pytest.mark.weekly
-async def test_version_3_of_the_script_draws_a_page_as_version_2_of_the_sheet_does(
-    looker: Looker,
+async def test_the_version_3_script_draws_a_page_like_the_version_2_sheet(
+    camera: Camera,
 ) -> None:
     body = '<body class="bg-gray-100 p-8"><p class="text-3xl font-bold bg-blue-500 rounded p-4">hi</p></body>'
     script, sheet = f"<!doctype html>{PLAY}{body}", f"<!doctype html>{LINK}{body}"
-    assert await looker.prepared(script) == await looker.prepared(sheet)
+    assert await camera.prepared(script) == await camera.prepared(sheet)
 
 
-async def test_a_script_that_fails_leaves_the_page_without_styles(looker: Looker) -> None:
+async def test_a_failing_script_leaves_the_page_without_styles(camera: Camera) -> None:
     style = "<style type='text/tailwindcss'>p { @apply no-such-class }</style>"
     page = f"<!doctype html><html><head>{PLAY}{style}</head><body><p>text</p></body></html>"
-    assert await looker.prepared(page) == await looker.picture(page.replace(PLAY, ""))
+    assert await camera.prepared(page) == await camera.picture(page.replace(PLAY, ""))
 
 
-async def test_families_are_drawn_with_the_vendored_fonts(looker: Looker) -> None:
+async def test_font_families_are_drawn_with_the_vendored_fonts(camera: Camera) -> None:
     texts = "".join(f'<p style="font-family: {family}">text 1</p>' for family in FAMILIES)
-    assert await looker.fonts(texts) == [{font} for font in FAMILIES.values()]
+    assert await camera.fonts(texts) == [{font} for font in FAMILIES.values()]
 
 
-async def test_emoji_and_symbols_have_fonts_of_their_own(looker: Looker) -> None:
+async def test_emoji_and_symbols_have_their_own_fonts(camera: Camera) -> None:
     page = "<body style='font-family: system-ui'><p>😀🚀❤️👩‍💻🇫🇷<p>★☆✓☰✉"
-    assert await looker.fonts(page) == [{"Twemoji Mozilla"}, {"ColBench Symbols"}]
+    assert await camera.fonts(page) == [{"Twemoji Mozilla"}, {"ColBench Symbols"}]
 
 
-async def test_emoji_are_in_colour(looker: Looker) -> None:
-    picture = await looker.picture('<!doctype html><p style="font-size:99px">😀')
+async def test_emoji_are_drawn_in_color(camera: Camera) -> None:
+    picture = await camera.picture('<!doctype html><p style="font-size:99px">😀')
     with Image.open(BytesIO(picture)) as image:
         colors = image.convert("RGB").getcolors(100_000) or []
     assert (
@@ -207,10 +211,10 @@ async def test_emoji_are_in_colour(looker: Looker) -> None:
 
 
 @pytest.mark.weekly
-async def test_fonts_of_the_user_are_not_seen(
-    browser: Path, looker: Looker, tmp_path: Path
+async def test_fonts_of_the_user_are_not_used(
+    browser: Path, camera: Camera, tmp_path: Path
 ) -> None:
-    """The same font under another name is there for a browser that may see it, and not for ours."""
+    """Install a font under another name: a browser that may see it draws with it, and ours does not."""
     folder = tmp_path / ".fonts"
     folder.mkdir()
     font = (FONTS / "LiberationMono-Bold.ttf").read_bytes()
@@ -221,11 +225,11 @@ async def test_fonts_of_the_user_are_not_seen(
     environment = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)}
     async with async_playwright() as playwright:
         ours = await _launch(playwright, browser, environment | fonts_environment(tmp_path))
-        assert await Looker(ours).picture(page) == await looker.picture(page)
-        assert await Looker(ours).fonts(page) == [{"Liberation Serif"}]
+        assert await Camera(ours).picture(page) == await camera.picture(page)
+        assert await Camera(ours).fonts(page) == [{"Liberation Serif"}]
         await ours.close()
         theirs = await _launch(
             playwright, browser, environment | _environment_with(folder, tmp_path)
         )
-        assert await Looker(theirs).fonts(page) == [{"Other Typefaces"}]
+        assert await Camera(theirs).fonts(page) == [{"Other Typefaces"}]
         await theirs.close()

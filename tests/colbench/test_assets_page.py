@@ -1,4 +1,4 @@
-"""A page made ready: which links become styles, which scripts are let run, and what the policy says."""
+"""Prepared pages: which links become styles, which scripts may run, and what the policy says."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LINK = '<link href="https://cdn.jsdelivr.net/npm/tailwindcss@2.2.19/dist/tailwin
 PLAY = '<script src="https://cdn.tailwindcss.com"></script>'
 
 
-def test_a_link_becomes_a_style_in_its_place() -> None:
+def test_a_stylesheet_link_becomes_a_style_in_the_same_place() -> None:
     page = f'<html><style>p{{color:red}}</style>{LINK}<style>p{{margin:1px}}</style><p class="p-4">x</p></html>'
     ready = prepare(page).page
     first, ours, last = (
@@ -36,7 +36,7 @@ def test_a_link_becomes_a_style_in_its_place() -> None:
         '<link rel="stylesheet" href="https://cdn.jsdelivr.net/npm/tailwindcss&#64;2.0.2/dist/tailwind.min.css?x=1#y">',
     ],
 )
-def test_links_to_the_stylesheet_are_known(link: str) -> None:
+def test_links_to_the_stylesheet_are_recognized(link: str) -> None:
     assert ".flex{display:flex}" in prepare(f"{link}<p class=flex>").page
 
 
@@ -58,18 +58,18 @@ def test_links_to_the_stylesheet_are_known(link: str) -> None:
         LINK.replace("link", "linked"),
     ],
 )
-def test_other_pages_are_left_as_they_are(page: str) -> None:
+def test_pages_without_an_active_stylesheet_link_are_unchanged(page: str) -> None:
     ready = prepare(page)
     assert ready.page == page
     assert not ready.needs_script
 
 
-def test_the_media_of_a_link_holds() -> None:
+def test_the_style_keeps_the_media_attribute_of_its_link() -> None:
     ready = prepare(LINK.replace(">", ' media="print and (min-width: 1px)&quot;">')).page
     assert ready.startswith('<style media="print and (min-width: 1px)&quot;">')
 
 
-def test_a_page_of_links_does_not_grow_without_bound() -> None:
+def test_the_growth_of_a_page_with_many_links_is_bounded() -> None:
     page = LINK * 1000
     assert prepare(page).page.count("<style") == 4
     assert len(prepare(page).page) < len(page) + 20_000
@@ -85,7 +85,7 @@ def _policy(page: str) -> dict[str, list[str]]:
     return {part[0]: part[1:] for part in parts}
 
 
-def test_a_page_without_the_script_may_have_styles_and_pictures_alone() -> None:
+def test_the_policy_without_a_tailwind_script_allows_only_styles_images_and_fonts() -> None:
     policy = _policy(f"{LINK}<script>alert(1)</script><script>tailwind.config = {{}}</script>")
     assert policy == {
         "default-src": ["'none'"],
@@ -110,7 +110,7 @@ def test_a_page_without_the_script_may_have_styles_and_pictures_alone() -> None:
         ),
     ],
 )  # fmt: skip
-def test_a_tailwind_script_is_asked_for_by_one_address_and_alone_allowed(
+def test_a_tailwind_script_gets_one_address_and_is_the_only_allowed_script(
     source: str, address: str
 ) -> None:
     ready = prepare(f'<html><script defer src="{source}"></script><script src="evil.js"></script>')
@@ -129,7 +129,7 @@ def test_a_tailwind_script_is_asked_for_by_one_address_and_alone_allowed(
         "tailwind.config = {\r\n}",
     ],
 )
-def test_a_configuration_of_data_is_let_run_by_its_hash(config: str) -> None:
+def test_a_configuration_of_plain_data_is_allowed_by_its_hash(config: str) -> None:
     digest = hashlib.sha256(config.replace("\r\n", "\n").encode()).digest()
     hashed = f"'sha256-{base64.b64encode(digest).decode()}'"
     assert hashed in _policy(f"{PLAY}<script>{config}</script>")["script-src"]
@@ -155,23 +155,23 @@ def test_a_configuration_of_data_is_let_run_by_its_hash(config: str) -> None:
         "tailwind.configs = {}",
     ],
 )
-def test_a_script_that_could_do_more_is_not_let_run(script: str) -> None:
+def test_a_script_that_is_not_a_plain_configuration_is_blocked(script: str) -> None:
     assert _policy(f"{PLAY}<script>{script}</script>")["script-src"] == [
         "https://cdn.tailwindcss.com/"
     ]
 
 
-def test_an_address_without_quotes_is_read_to_its_end() -> None:
+def test_an_unquoted_address_is_read_to_its_end() -> None:
     ready = prepare("<script src=https://cdn.tailwindcss.com?plugins=forms></script>")
     assert ready.page == '<script src="https://cdn.tailwindcss.com/?plugins=all"></script>'
 
 
-def test_addresses_cannot_write_into_the_policy() -> None:
+def test_addresses_cannot_inject_directives_into_the_policy() -> None:
     page = "<script src=\"https://cdn.tailwindcss.com/;script-src * 'unsafe-inline'\"></script>"
     assert _policy(page)["script-src"] == ["https://cdn.tailwindcss.com/"]
 
 
-def test_configurations_do_not_fill_the_header() -> None:
+def test_many_configurations_do_not_make_the_policy_long() -> None:
     page = PLAY + "".join(f"<script>tailwind.config = {{a: {n}}}</script>" for n in range(1000))
     assert len(prepare(page).csp) < 1000
 
@@ -185,7 +185,7 @@ def test_configurations_do_not_fill_the_header() -> None:
         '<meta http-equiv="refresh" content="1; #t"',
     ],
 )
-def test_a_refresh_to_a_place_of_the_same_page_is_left_out(meta: str) -> None:
+def test_a_refresh_to_an_anchor_of_the_same_page_is_removed(meta: str) -> None:
     assert prepare(f"<p>x</p>{meta}").page == "<p>x</p>"
 
 
@@ -197,7 +197,7 @@ def test_a_frame_is_sandboxed(frame: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["<iframes>", "<!-- <iframe> -->", "<title><iframe></title>"])
-def test_what_only_looks_like_a_frame_stays(text: str) -> None:
+def test_text_that_only_looks_like_a_frame_is_unchanged(text: str) -> None:
     assert prepare(text).page == text
 
 
@@ -211,5 +211,5 @@ def test_what_only_looks_like_a_frame_stays(text: str) -> None:
         '<!-- <meta http-equiv="refresh" content="1;url=#t"> -->',
     ],
 )
-def test_any_other_meta_element_stays(meta: str) -> None:
+def test_other_meta_elements_are_unchanged(meta: str) -> None:
     assert prepare(meta).page == meta

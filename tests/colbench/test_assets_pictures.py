@@ -1,4 +1,4 @@
-"""Answers to addresses: pictures of the size asked for, stylesheets, scripts, and refusals."""
+"""Responses to addresses: pictures of the requested size, stylesheets, scripts, and refusals."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _pixels(url: str) -> str:
         ("https://via.placeholder.com/3x2000?text=long text in little room", (3, 2000)),
     ],
 )  # fmt: skip
-def test_pictures_have_the_size_that_the_address_asks_for(url: str, size: tuple[int, int]) -> None:
+def test_pictures_have_the_size_that_the_address_requests(url: str, size: tuple[int, int]) -> None:
     assert _picture(url).size == size
 
 
@@ -116,14 +116,14 @@ def test_the_same_address_gives_the_same_pixels_in_another_process() -> None:
 
 
 def test_pixels_do_not_depend_on_the_version_of_pillow() -> None:
-    """The same with 10.4, 11.0 and 13.0."""
+    """Compare with the hash that Pillow 10.4, 11.0 and 13.0 give."""
     pixels = _pixels("https://picsum.photos/id/48/300/200") + _pixels(
         "https://placehold.co/300x200"
     )
     assert hashlib.sha256(pixels.encode()).hexdigest()[:16] == "4f76850f8077fa5c"
 
 
-def test_addresses_of_any_shape_raise_nothing() -> None:
+def test_malformed_addresses_of_known_hosts_get_a_response() -> None:
     ends = [
         "",
         "\ud800",
@@ -144,7 +144,7 @@ def test_addresses_of_any_shape_raise_nothing() -> None:
             assert all(respond(f"https://{host}{path}?text={end}") for end in ends)
 
 
-def test_photos_are_told_apart_by_what_they_are_of() -> None:
+def test_photos_differ_by_the_subject_that_the_address_names() -> None:
     first = "https://picsum.photos/id/1/300/200"
     assert _pixels(first) == _pixels(first + "-estate")
     assert _pixels(first) != _pixels("https://picsum.photos/id/2/300/200")
@@ -164,7 +164,7 @@ def test_a_photo_in_another_size_is_the_same_photo() -> None:
         assert all(abs(a - b) <= 3 for a, b in zip(*same, strict=True))
 
 
-def test_a_photo_in_gray_has_no_colour() -> None:
+def test_a_grayscale_photo_has_no_color() -> None:
     colors = _picture("https://picsum.photos/id/7/30/20?grayscale").getcolors(600) or []
     assert colors
     assert all(red == green == blue for _, (red, green, blue) in colors)
@@ -180,7 +180,7 @@ def test_a_photo_in_gray_has_no_colour() -> None:
         ("dummyimage.com/300x200/123/abc.png", (0x11, 0x22, 0x33), (0xAA, 0xBB, 0xCC)),
     ],
 )  # fmt: skip
-def test_boxes_have_the_colours_that_the_address_names(
+def test_placeholders_have_the_colors_that_the_address_names(
     path: str, background: tuple[int, int, int], color: tuple[int, int, int]
 ) -> None:
     image = _picture(f"https://{path}")
@@ -189,7 +189,7 @@ def test_boxes_have_the_colours_that_the_address_names(
     assert color in shades
 
 
-def test_boxes_say_their_text() -> None:
+def test_placeholders_show_the_text_that_the_address_names() -> None:
     plain = _picture("https://placehold.co/300x200?text=")
     assert len(plain.getcolors() or []) == 1
     assert _pixels("https://dummyimage.com/300x200&text=") == _pixels(
@@ -212,7 +212,7 @@ def test_boxes_say_their_text() -> None:
         ("https://unpkg.com/@tailwindcss/browser@4", "text/javascript", b'"use strict";(()=>{'),
     ],
 )  # fmt: skip
-def test_tailwind_is_there(url: str, kind: str, start: bytes) -> None:
+def test_tailwind_addresses_return_the_vendored_files(url: str, kind: str, start: bytes) -> None:
     asset = respond(url)
     assert asset is not None
     assert asset.content_type == f"{kind}; charset=utf-8"

@@ -1,4 +1,4 @@
-"""The stylesheet cut down to a page: nothing that the page can use is lost, and the order holds."""
+"""The stylesheet purged for a page: it keeps every rule that the page can use, in the original order."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ SHEET = lzma.decompress((VENDOR / "tailwind/tailwind-2.2.19.min.css.xz").read_by
 RULES = re.sub(r"/\*.*?\*/", "", SHEET)
 
 
-def test_a_page_that_names_every_class_keeps_the_whole_sheet_as_it_is() -> None:
+def test_a_page_with_every_class_keeps_the_whole_sheet_unchanged() -> None:
     names = re.findall(r"\.((?:\\.|[a-zA-Z0-9_-])+)", RULES)
     page = " ".join(names).replace("\\32xl", "2xl").replace("\\", "")
     assert purge(page) == RULES
 
 
-def test_a_page_without_classes_keeps_the_reset_and_the_keyframes_alone() -> None:
+def test_a_page_without_classes_keeps_only_the_reset_and_the_keyframes() -> None:
     kept = purge("<h1>nothing</h1>")
     assert kept.startswith("*,::after,::before{box-sizing:border-box}html{")
     assert "h1,h2,h3,h4,h5,h6{font-size:inherit;font-weight:inherit}" in kept
@@ -58,15 +58,15 @@ def test_a_class_keeps_its_rule_inside_its_media_query(name: str, rule: str) -> 
     ['<p class="flex">', "<p class='x flex'>", "<p class=flex>", "<p\nclass = flex\n>", "<p class=FLEX>",
      '<p class="&#102;lex">', '<p class="x\tflex\ny">'],
 )  # fmt: skip
-def test_classes_are_found_however_they_are_written(page: str) -> None:
+def test_classes_are_found_in_any_attribute_syntax(page: str) -> None:
     assert ".flex{display:flex}" in purge(page)
 
 
-def test_a_name_is_not_found_inside_another() -> None:
+def test_a_class_name_is_not_found_inside_another_name() -> None:
     assert ".flex{" not in purge('<p class="inline-flex flex-1 my-flex">')
 
 
-def test_the_order_of_the_rules_holds_whatever_the_order_of_the_classes() -> None:
+def test_rules_keep_their_order_regardless_of_the_order_of_the_classes() -> None:
     kept = purge('<p class="md:p-8 xl:p-2 p-4 p-2 px-6 sm:p-1 hidden block flex md:hidden">')
     wanted = [".block{", ".flex{", ".hidden{", ".p-2{", ".p-4{", ".px-6{", r".sm\:p-1{", r".md\:hidden{",
               r".md\:p-8{", r".xl\:p-2{"]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Audits of finished dialogues: in this process, or in one of their own."""
+"""Audits of finished dialogues, in the run's process or in a separate one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TASKS = "generated:backend/train?number=6&families=loyalty,hotel"
 
 @pytest.fixture(scope="module")
 def dialogues(tmp_path_factory):
-    """Return tasks by hash, and dialogues about them as they are before their audits."""
+    """Return tasks by hash, and dialogues about them in the state before their audits."""
     folder = tmp_path_factory.mktemp("dialogues")
     run = colbench.evaluate(agent="demonstrator", tasks=TASKS, trials=2, out=folder)
     tasks = {task.hash: task for task in run.tasks}
@@ -38,7 +38,7 @@ def dialogues(tmp_path_factory):
     return tasks, bare
 
 
-def test_a_dialogue_gets_its_leaks_and_its_asking(dialogues):
+def test_an_audit_adds_the_leaks_and_the_asking_to_a_dialogue(dialogues):
     tasks, bare = dialogues
     for each in bare:
         found = audited(tasks[each.task_hash], each)
@@ -48,7 +48,7 @@ def test_a_dialogue_gets_its_leaks_and_its_asking(dialogues):
         assert asyncio.run(InProcess().audited(tasks[each.task_hash], each)) == found
 
 
-def test_a_dialogue_whose_scoring_failed_has_no_asking_yet(dialogues):
+def test_a_dialogue_whose_scoring_failed_has_leaks_but_no_asking(dialogues):
     tasks, (one, *_) = dialogues
     failed = replace(one, failure=Failure(boundary="scorer", reason="gone"), scores={})
     found = audited(tasks[one.task_hash], failed)
@@ -56,7 +56,7 @@ def test_a_dialogue_whose_scoring_failed_has_no_asking_yet(dialogues):
     assert (found.turns[0].asked, found.asking) == (None, None)
 
 
-def test_a_process_of_their_own_finds_the_same(dialogues):
+def test_the_audit_process_gives_the_same_results(dialogues):
     tasks, bare = dialogues
 
     async def all_of_them():
@@ -67,7 +67,7 @@ def test_a_process_of_their_own_finds_the_same(dialogues):
     assert asyncio.run(all_of_them()) == [audited(tasks[each.task_hash], each) for each in bare]
 
 
-def test_if_the_process_is_lost_nothing_else_is(dialogues, caplog):
+def test_dialogues_are_audited_even_if_the_audit_process_is_killed(dialogues, caplog):
     tasks, bare = dialogues
 
     async def with_a_kill():
@@ -84,13 +84,13 @@ def test_if_the_process_is_lost_nothing_else_is(dialogues, caplog):
 
 
 def child_of(parent, name):
-    """Return the number of a process's child whose command line contains a name."""
+    """Return the id of a process's child whose command line contains a name."""
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
     (found,) = (each for each in children if name in Path(f"/proc/{each}/cmdline").read_text())
     return int(found)
 
 
-def test_both_sides_forget_the_same_task():
+def test_the_least_recently_used_task_is_forgotten_first():
     tasks = colbench.load_tasks("bundled:backend", limit=KNOWN + 1)
     remembered = Remembered()
     for task in tasks[:KNOWN]:
@@ -101,8 +101,23 @@ def test_both_sides_forget_the_same_task():
     assert remembered.get(tasks[0].hash) == tasks[0]
 
 
-@pytest.mark.skipif(not audits_apart(WORTH), reason="one core, or not Linux")
-def test_a_run_with_many_dialogues_has_the_same_rollouts_as_one_with_few(tmp_path):
+def test_both_processes_forget_the_same_tasks(dialogues, caplog):
+    _, (one, *_) = dialogues
+    tasks = colbench.load_tasks("bundled:backend", limit=KNOWN + 1)
+    order = [*tasks[:KNOWN], tasks[0], tasks[KNOWN], tasks[1], tasks[0]]
+    quick = replace(one, turns=(), failure=Failure(boundary="scorer", reason="gone"), scores={})
+
+    async def one_after_another():
+        async with AuditProcess() as auditor:
+            for task in order:
+                await auditor.audited(task, replace(quick, task_hash=task.hash))
+
+    asyncio.run(one_after_another())
+    assert caplog.text == ""
+
+
+@pytest.mark.skipif(not audits_apart(WORTH), reason="needs Linux and more than one core")
+def test_runs_with_many_and_with_few_dialogues_have_the_same_rollouts(tmp_path):
     source = f"generated:backend/train?number={WORTH // 2}&families=loyalty"
     options = {"agent": "interviewer", "tasks": source}
     colbench.evaluate(**options, trials=1, out=tmp_path / "few")
@@ -118,6 +133,6 @@ def test_a_run_with_many_dialogues_has_the_same_rollouts_as_one_with_few(tmp_pat
     assert few.items() <= many.items()
 
 
-def test_audits_are_apart_only_where_that_pays():
+def test_a_separate_audit_process_needs_many_dialogues_several_cores_and_linux():
     assert not audits_apart(WORTH - 1)
     assert audits_apart(WORTH) == (len(os.sched_getaffinity(0)) > 1 and sys.platform == "linux")

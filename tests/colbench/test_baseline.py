@@ -55,7 +55,7 @@ def wins(tasks: str, rollouts: list[Rollout], other: Baseline, trials: int = 1):
     )
 
 
-def test_the_win_rate_is_the_share_of_tasks_with_the_higher_cosine_and_ties_count_half():
+def test_the_win_rate_is_the_share_of_higher_cosines_and_ties_count_half():
     mine = [cell("a", 0.9), cell("b", 0.5), cell("c", 0.7), cell("d", 0.7)]
     theirs = baseline(
         cell("a", 0.8), cell("b", 0.6), cell("c", 0.7 + EPSILON), cell("d", 0.7 - 2 * EPSILON)
@@ -72,7 +72,7 @@ def test_a_run_ties_with_itself():
     assert wins("ab", rollouts, baseline(*rollouts)).rate.mean == 0.5
 
 
-def test_only_tasks_that_are_the_same_and_scored_in_both_are_compared():
+def test_only_identical_tasks_that_both_runs_scored_are_compared():
     changed = msgspec.structs.replace(cell("c", 0.0), task_hash="another text")
     unscored = msgspec.structs.replace(cell("b", 0.0), scores={})
     mine = [cell("a", 0.9), cell("b", 0.9), cell("c", 0.9), cell("d", 0.9)]
@@ -80,13 +80,13 @@ def test_only_tasks_that_are_the_same_and_scored_in_both_are_compared():
     assert (found.tasks, found.rate.mean) == (1, 1.0)
 
 
-def test_trials_of_a_task_are_compared_pair_by_pair():
+def test_every_pair_of_trials_of_a_task_is_compared():
     mine = [cell("a", 0.9, trial=0), cell("a", 0.5, trial=1)]
     theirs = baseline(cell("a", 0.6, trial=0), cell("a", 0.4, trial=1), cell("a", 0.95, trial=2))
     assert wins("a", mine, theirs, trials=2).rate.mean == pytest.approx((2 + 1) / 6)
 
 
-def test_where_either_side_lacks_the_cosine_layouts_are_compared_and_it_is_said():
+def test_layouts_are_compared_with_a_note_if_either_run_lacks_the_cosine():
     without = [cell("a", None, layout=0.9)]
     with_it = [cell("a", 0.9, layout=0.1)]
     for mine, theirs, mean, side in (
@@ -98,14 +98,14 @@ def test_where_either_side_lacks_the_cosine_layouts_are_compared_and_it_is_said(
         assert f"answers of {side} lack the cosine" in found.note
 
 
-def test_runs_that_were_measured_differently_are_compared_with_a_warning():
+def test_runs_measured_in_different_environments_are_compared_with_a_note():
     found = wins("a", [cell("a", 0.9, browser="new")], baseline(cell("a", 0.8, browser="old")))
     assert found.note.startswith("the two runs were measured differently")
     assert "(new)" in found.note
     assert "(old)" in found.note
 
 
-def test_other_clip_weights_matter_to_the_cosine_alone():
+def test_different_clip_weights_are_noted_only_if_cosines_are_compared():
     def scored_by(clip: str, cosine: float | None) -> Rollout:
         rollout = cell("a", cosine)
         score = msgspec.structs.replace(rollout.scores["default"], scorer=f"pages/1{clip}")
@@ -116,7 +116,7 @@ def test_other_clip_weights_matter_to_the_cosine_alone():
     assert "differently" not in wins("a", mine, baseline(scored_by("", None))).note
 
 
-def test_a_baseline_of_other_tasks_is_refused():
+def test_a_baseline_without_a_shared_task_is_refused():
     with pytest.raises(UserError, match=r"--baseline runs/other: shares no task with this run"):
         wins("a", [cell("a", 0.9)], baseline(cell("b", 0.8)))
     with pytest.raises(UserError, match="shares no task with this run"):
@@ -138,7 +138,7 @@ def run_folder(path: Path, *rollouts: Rollout) -> RunFolder:
     return folder
 
 
-def test_a_baseline_is_a_run_folder_or_its_rollouts(tmp_path):
+def test_a_baseline_is_read_from_a_run_folder_or_its_rollouts_file(tmp_path):
     folder = run_folder(tmp_path / "run", cell("a", 0.9))
     of_folder = read_baseline(str(folder.path))
     of_file = read_baseline(str(folder.rollouts_path))
@@ -146,7 +146,7 @@ def test_a_baseline_is_a_run_folder_or_its_rollouts(tmp_path):
     assert (of_folder.agent, of_file.agent) == ("guesser", "")
 
 
-def test_what_is_no_baseline_is_refused_by_name(tmp_path):
+def test_an_invalid_baseline_is_refused_with_the_reason(tmp_path):
     with pytest.raises(UserError, match=r"--baseline .*nothing: neither"):
         read_baseline(str(tmp_path / "nothing"))
     with pytest.raises(DataError, match="not a run folder"):
@@ -159,7 +159,7 @@ def test_what_is_no_baseline_is_refused_by_name(tmp_path):
         read_baseline(str(broken))
 
 
-def test_backend_runs_are_compared_by_tests_passed_and_a_domain_without_tasks_in_common_is_not():
+def test_backend_runs_compare_tests_passed_and_unshared_domains_have_no_win_rate():
     code = Task(id="f", domain="backend", request="?", hidden=Hidden(reference="x", tests=("f()",)))
     score = Score(scorer="t", value=0.5, success=False)
     mine = msgspec.structs.replace(

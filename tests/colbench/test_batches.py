@@ -9,21 +9,21 @@ from colbench.domains.frontend.batches import Batches
 from colbench.domains.frontend.known import Known
 
 
-def nothing():
+def do_nothing():
     pass
 
 
-def batches(work, size=4, lanes=1, prepare=nothing):
+def batches(work, size=4, lanes=1, prepare=do_nothing):
     return Batches(work, size=size, lanes=lanes, prepare=prepare)
 
 
-async def test_everybody_gets_the_result_of_their_own_item():
+async def test_each_caller_gets_the_result_of_its_own_item():
     line = batches(lambda items: [item * item for item in items])
     assert await asyncio.gather(*map(line.run, range(50))) == [n * n for n in range(50)]
     line.close()
 
 
-async def test_what_waits_while_a_thread_works_is_its_next_batch_up_to_the_size():
+async def test_items_that_wait_for_a_busy_thread_form_batches_up_to_the_size():
     seen, gate = [], threading.Event()
 
     def work(items):
@@ -41,7 +41,7 @@ async def test_what_waits_while_a_thread_works_is_its_next_batch_up_to_the_size(
     assert [item for batch in seen for item in batch] == list(range(10))
 
 
-async def test_lanes_work_side_by_side_each_prepared_once():
+async def test_lanes_work_concurrently_and_each_is_prepared_once():
     prepared, meeting = [], threading.Barrier(2, timeout=10)
 
     def work(items):
@@ -54,7 +54,7 @@ async def test_lanes_work_side_by_side_each_prepared_once():
     assert len(set(prepared)) == len(prepared) == 2
 
 
-async def test_an_error_is_that_of_its_batch_alone():
+async def test_an_error_affects_only_its_own_batch():
     def work(items):
         return [1 / item for item in items]
 
@@ -65,7 +65,7 @@ async def test_an_error_is_that_of_its_batch_alone():
     assert isinstance(found[1], ZeroDivisionError)
 
 
-async def test_who_has_gone_is_not_worked_for():
+async def test_the_item_of_a_canceled_caller_is_not_processed():
     seen, gate = [], threading.Event()
 
     def work(items):
@@ -84,7 +84,7 @@ async def test_who_has_gone_is_not_worked_for():
     assert seen == ["first", "last"]
 
 
-async def test_a_value_is_computed_once_and_the_last_ones_are_kept():
+async def test_a_value_is_computed_once_and_recently_used_values_are_kept():
     computed, known = [], Known[int, int](2)
 
     def get(key):
@@ -104,7 +104,7 @@ async def test_a_value_is_computed_once_and_the_last_ones_are_kept():
     assert computed == [3, 4, 5, 4]
 
 
-async def test_what_failed_is_tried_again():
+async def test_a_failed_computation_is_retried():
     attempts, known = [], Known[str, str](2)
 
     async def compute():

@@ -1,4 +1,4 @@
-"""The visible blocks of a page: what a person would see of it, and nothing that a page hides."""
+"""The visible blocks of a page: what a person would see, and nothing that the page hides."""
 
 from __future__ import annotations
 
@@ -70,7 +70,8 @@ HIDDEN = {
     "in a closed detail": "<details><summary>More</summary>{}</details>",
     "an option that is not chosen": "<select><option>One<option>{}</select>",
     "a hidden field": '<input type="hidden" value="{}">',
-    "a password": '<input type="checkbox" value="{}">',
+    "a checkbox": '<input type="checkbox" value="{}">',
+    "a password": '<input type="password" value="{}">',
     "a placeholder without room": '<input placeholder="{}" style="width:20px">',
     "a transparent link": '<a style="opacity:0;background:#00f;padding:9px">{}</a>',
     "a button without size": '<button style="width:0;height:0;padding:0;border:0;overflow:hidden">{}</button>',
@@ -100,6 +101,7 @@ SEEN = {
     "in lower case": '<p style="text-transform:none;letter-spacing:1px">{}</p>',
     "before": '<style>p::before{{content:"{}"}}</style><p></p>',
     "a field": '<input placeholder="{}" style="width:400px">',
+    "a password field": '<input type="password" placeholder="{}" style="width:400px">',
     "a text field": '<textarea cols="60">{}</textarea>',
     "in a frame of flex": '<div style="display:flex;justify-content:center"><span>{}</span></div>',
 }  # fmt: skip
@@ -117,32 +119,32 @@ async def _blocks(renderer: Renderer, body: str) -> tuple[Block, ...]:
     return (await _render(renderer, body)).blocks
 
 
-def _says(blocks: tuple[Block, ...], words: str) -> bool:
+def _contain(blocks: tuple[Block, ...], words: str) -> bool:
     return any(words in block.text for block in blocks)
 
 
-async def _saying(renderer: Renderer, ways: dict[str, str]) -> set[str]:
+async def _ways_with_the_text(renderer: Renderer, ways: dict[str, str]) -> set[str]:
     pages = [_blocks(renderer, way.format(SECRET, SECRET)) for way in ways.values()]
     found = await asyncio.gather(*pages)
     stuffed = SECRET.rsplit(maxsplit=1)[-1]
-    return {way for way, blocks in zip(ways, found, strict=True) if _says(blocks, stuffed)}
+    return {way for way, blocks in zip(ways, found, strict=True) if _contain(blocks, stuffed)}
 
 
 @pytest.mark.slow
-async def test_no_way_to_hide_text_gets_it_into_the_blocks(renderer: Renderer) -> None:
-    assert await _saying(renderer, HIDDEN) == set()
+async def test_hidden_text_is_not_in_the_blocks(renderer: Renderer) -> None:
+    assert await _ways_with_the_text(renderer, HIDDEN) == set()
 
 
-async def test_text_that_can_be_seen_is_in_the_blocks(renderer: Renderer) -> None:
-    assert await _saying(renderer, SEEN) == set(SEEN)
+async def test_visible_text_is_in_the_blocks(renderer: Renderer) -> None:
+    assert await _ways_with_the_text(renderer, SEEN) == set(SEEN)
 
 
-async def test_texts_printed_over_one_another_count_once(renderer: Renderer) -> None:
+async def test_only_the_topmost_of_overlapping_texts_is_a_block(renderer: Renderer) -> None:
     layers = "".join(f'<p style="position:absolute;top:0">Layer {n}</p>' for n in range(9))
     assert [block.text for block in await _blocks(renderer, layers)] == ["Layer 8"]
 
 
-async def test_hidden_pictures_and_areas_are_no_blocks(renderer: Renderer) -> None:
+async def test_hidden_pictures_and_areas_are_not_blocks(renderer: Renderer) -> None:
     size = "position:absolute;left:0;top:0;width:300px;height:200px"
     for body in (
         f'<div style="{size};background:#fff"></div>',
@@ -173,7 +175,7 @@ PAGE = """
 """
 
 
-async def test_the_kinds_of_blocks_in_reading_order(renderer: Renderer) -> None:
+async def test_blocks_have_their_kinds_and_are_in_reading_order(renderer: Renderer) -> None:
     blocks = await _blocks(renderer, PAGE)
     assert [(block.kind, block.text) for block in blocks] == [
         ("box", ""),
@@ -201,7 +203,7 @@ async def test_a_small_drawing_is_a_picture(renderer: Renderer) -> None:
     assert (icon.kind, icon.width, icon.height) == ("picture", 12, 12)
 
 
-async def test_how_blocks_look(renderer: Renderer) -> None:
+async def test_blocks_have_their_position_size_font_and_colors(renderer: Renderer) -> None:
     blocks = {block.text or block.kind: block for block in await _blocks(renderer, PAGE)}
     heading, link, button = blocks["Blue Lake"], blocks["Home"], blocks["Book"]
     assert (heading.x, heading.y, heading.font_size, heading.bold) == (10, 10, 32.0, True)
@@ -216,7 +218,7 @@ async def test_how_blocks_look(renderer: Renderer) -> None:
     assert (picture.width, picture.height) == (300, 200)
 
 
-async def test_colours_are_as_they_are_seen(renderer: Renderer) -> None:
+async def test_block_colors_are_converted_and_blended_as_displayed(renderer: Renderer) -> None:
     (box, text) = await _blocks(
         renderer,
         '<div style="background:rgb(0 0 255 / 50%);height:90px;color:oklch(0.627955 0.257683 29.2339)">Red</div>',
@@ -234,12 +236,14 @@ async def test_colours_are_as_they_are_seen(renderer: Renderer) -> None:
         ("p{background:#f00}", "#ffffff"),
     ],
 )
-async def test_the_background_of_the_page(renderer: Renderer, style: str, color: str) -> None:
+async def test_the_page_background_comes_from_the_html_or_body_element(
+    renderer: Renderer, style: str, color: str
+) -> None:
     render = await renderer.render(f"<html><style>{style}</style><body><p>Text</p></body></html>")
     assert render.background == color
 
 
-async def test_only_the_part_of_a_text_that_is_seen_counts(renderer: Renderer) -> None:
+async def test_only_the_visible_part_of_a_text_is_in_its_block(renderer: Renderer) -> None:
     lines = "".join(f"<br>line {number}" for number in range(1, 9))
     (text,) = await _blocks(
         renderer, f'<div style="height:60px;overflow:hidden;line-height:20px">line 0{lines}</div>'
@@ -247,7 +251,7 @@ async def test_only_the_part_of_a_text_that_is_seen_counts(renderer: Renderer) -
     assert text.text == "line 0 line 1 line 2"
 
 
-async def test_blocks_and_their_texts_are_bounded(renderer: Renderer) -> None:
+async def test_the_number_of_blocks_and_the_length_of_texts_are_bounded(renderer: Renderer) -> None:
     many = "".join(
         f"<p style='margin:0;line-height:9px;font-size:8px'>{n}</p>" for n in range(3000)
     )
@@ -258,7 +262,7 @@ async def test_blocks_and_their_texts_are_bounded(renderer: Renderer) -> None:
     assert len(long.text) == 2000
 
 
-async def test_a_page_that_runs_scripts_cannot_change_what_is_seen(renderer: Renderer) -> None:
+async def test_scripts_of_a_page_cannot_change_its_blocks(renderer: Renderer) -> None:
     head = """<script src="https://cdn.tailwindcss.com"></script><script>
     Element.prototype.getBoundingClientRect = () => ({x: 0, y: 0, width: 900, height: 90});
     window.getComputedStyle = () => ({visibility: 'visible', opacity: '1', color: 'rgb(0, 0, 0)'});
@@ -269,7 +273,7 @@ async def test_a_page_that_runs_scripts_cannot_change_what_is_seen(renderer: Ren
     assert [(block.text, block.color) for block in render.blocks] == [("Seen", "#ef4444")]
 
 
-async def test_fields_whose_font_has_no_size_are_read(renderer: Renderer) -> None:
+async def test_fields_with_a_font_size_of_zero_are_blocks(renderer: Renderer) -> None:
     look = "font-size:0;width:200px;height:40px;background:#ccc"
     blocks = await _blocks(renderer, f'<input style="{look}"><textarea style="{look}">x</textarea>')
     assert [block.kind for block in blocks] == ["input", "input"]

@@ -1,4 +1,4 @@
-"""Commands over a run keep little of each dialogue: a tenth of its line in the file at most."""
+"""Commands that read a run keep little of each dialogue in memory: at most a tenth of its line in the file."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import pytest
 import colbench
 
 FEW, MANY = 10, 510
-"""Trials of ten tasks."""
+"""Numbers of trials of ten tasks."""
 BYTES = 2_000
-"""Most bytes by which each further dialogue may increase memory; a dialogue that is held takes 15,000 and more."""
+"""Maximum bytes of memory for each further dialogue; a dialogue that is kept in memory takes 15,000 or more."""
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory, multiplied):
-    """Return folders by agent and number of trials."""
+    """Return the folders of runs by agent and number of trials."""
     home = tmp_path_factory.mktemp("runs")
     found = {}
     for agent in ("demonstrator", "guesser"):
@@ -35,7 +35,7 @@ def runs(tmp_path_factory, multiplied):
         pytest.param("score RUN", marks=pytest.mark.weekly),
     ],
 )
-def test_memory_hardly_grows_with_the_dialogues(command, runs, peak_memory):
+def test_memory_hardly_grows_with_the_number_of_dialogues(command, runs, peak_memory):
     first = colbench.load_run(runs["demonstrator", FEW]).rollouts[0].task_id
 
     def measure(trials):
@@ -49,7 +49,7 @@ def test_memory_hardly_grows_with_the_dialogues(command, runs, peak_memory):
     assert (measure(MANY) - measure(FEW)) / (10 * (MANY - FEW)) < BYTES
 
 
-def test_the_page_of_a_comparison_has_the_dialogues_of_the_tasks_that_differ_most(runs):
+def test_a_large_comparison_lists_only_the_tasks_that_differ_most(runs):
     from colbench.comparison.page import render_page
 
     pair = [colbench.load_run(runs[agent, FEW]) for agent in ("demonstrator", "guesser")]

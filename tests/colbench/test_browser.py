@@ -1,4 +1,4 @@
-"""Pages to pictures: the same bytes every time, one outcome for every page, and what is kept."""
+"""Rendering of pages to pictures: the same bytes every time, one outcome for every page, and what is stored."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ def files(folder: Path, pattern: str) -> list[Path]:
     return list(folder.glob(pattern))
 
 
-def test_the_environment_is_all_that_a_picture_depends_on(browser: Path, tmp_path: Path) -> None:
+def test_the_environment_names_everything_that_a_picture_depends_on(
+    browser: Path, tmp_path: Path
+) -> None:
     usual = Renderer(str(browser), cache=tmp_path).environment
     known, *others = usual.split("; ")
     assert re.fullmatch(r"Chromium [\d.]+ \((headless shell|full)\)", known)
@@ -70,7 +72,9 @@ def test_the_environment_is_all_that_a_picture_depends_on(browser: Path, tmp_pat
         ("README.md", False),
     ],
 )
-def test_the_code_of_pictures_counts_and_no_other(tmp_path: Path, file: str, counts: bool) -> None:
+def test_only_changes_of_the_rendering_code_change_its_hash(
+    tmp_path: Path, file: str, counts: bool
+) -> None:
     folder = tmp_path / "browser"
     shutil.copytree(Path(assets.__file__).parents[1], folder)
     with (folder / file).open("a") as changed:
@@ -78,7 +82,7 @@ def test_the_code_of_pictures_counts_and_no_other(tmp_path: Path, file: str, cou
     assert (content_hash(folder, "*.py", without="attacks") != CODE) is counts
 
 
-async def test_a_page_becomes_a_picture_of_the_whole_of_it(renderer: Renderer) -> None:
+async def test_a_picture_shows_the_whole_page(renderer: Renderer) -> None:
     render = await renderer.render(GREEN_SQUARE + '</div><div style="height:1970px">')
     image = picture(render)
     assert (render.outcome, render.width, render.height) == ("rendered", 1280, 2000)
@@ -101,14 +105,14 @@ async def test_a_page_becomes_a_picture_of_the_whole_of_it(renderer: Renderer) -
          (1366, 300)),
     ],
 )  # fmt: skip
-async def test_official_pictures_are_of_the_size_that_firefox_gives_them(
+async def test_official_pictures_have_the_size_that_firefox_gives_them(
     renderer: Renderer, page: str, size: tuple[int, int]
 ) -> None:
     official = await renderer.render(page, "official")
     assert (official.width, official.height) == picture(official).size == size
 
 
-async def test_the_official_picture_is_another_entry(renderer: Renderer) -> None:
+async def test_the_official_picture_has_its_own_size_and_key(renderer: Renderer) -> None:
     page = '<html><body style="margin:0"><div style="height:100vh;background:#0000ff">'
     default, official = await renderer.render(page), await renderer.render(page, "official")
     assert (default.width, default.height) == picture(default).size == (1280, 720)
@@ -123,7 +127,7 @@ async def test_a_tall_page_is_cut(renderer: Renderer) -> None:
 
 
 @pytest.mark.slow
-async def test_moving_pages_give_the_same_bytes_alone_and_among_others(
+async def test_moving_pages_give_the_same_bytes_with_one_and_with_four_workers(
     browser: Path, tmp_path: Path
 ) -> None:
     hashes = []
@@ -137,7 +141,7 @@ async def test_moving_pages_give_the_same_bytes_alone_and_among_others(
     assert differing == []
 
 
-async def test_an_animation_that_ends_is_seen_when_it_has_ended(renderer: Renderer) -> None:
+async def test_a_finite_animation_is_captured_in_its_final_state(renderer: Renderer) -> None:
     render = await renderer.render(MOVING["animation that ends"])
     assert picture(render).convert("L").getextrema() < (50, 255)  # the text is there, and black
 
@@ -149,7 +153,7 @@ async def test_scripts_do_not_run(renderer: Renderer) -> None:
         assert render.picture == plain.picture
 
 
-async def test_what_a_page_asks_for_in_vain_is_listed(renderer: Renderer) -> None:
+async def test_refused_requests_of_a_page_are_listed(renderer: Renderer) -> None:
     render = await renderer.render(
         '<meta http-equiv="refresh" content="0;url=https://elsewhere.example/">'
         '<link rel="stylesheet" href="https://styles.example/a.css"><img src="http://127.0.0.1:1/a.png">'
@@ -163,7 +167,9 @@ async def test_what_a_page_asks_for_in_vain_is_listed(renderer: Renderer) -> Non
     )
 
 
-async def test_no_page_is_no_page(renderer: Renderer) -> None:
+async def test_a_missing_page_has_the_outcome_no_page_and_an_empty_one_is_rendered(
+    renderer: Renderer,
+) -> None:
     render = await renderer.render(None)
     assert (render.outcome, render.picture) == ("no page", b"")
     assert (await renderer.render("")).outcome == "rendered"
@@ -178,23 +184,25 @@ async def test_no_page_is_no_page(renderer: Renderer) -> None:
         ("".join(f"<img src=https://a.example/{n}>" for n in range(301)), "more than 300 requests"),
     ],
 )
-async def test_too_big_pages_are_told(renderer: Renderer, page: str, note: str) -> None:
+async def test_a_page_over_a_limit_is_too_big_with_the_reason(
+    renderer: Renderer, page: str, note: str
+) -> None:
     render = await renderer.render(page)
     assert (render.outcome, render.picture) == ("too big", b"")
     assert note in render.note
 
 
-async def test_lists_without_end_tags_are_not_deep(renderer: Renderer) -> None:
+async def test_elements_without_end_tags_do_not_count_as_nested(renderer: Renderer) -> None:
     page = "<table>" + "<tr><td>x" * 600 + "</table><ul>" + "<li><p>x" * 600
     assert (await renderer.render(page)).outcome == "rendered"
 
 
-async def test_text_that_is_no_unicode_is_rendered(renderer: Renderer) -> None:
+async def test_a_page_with_invalid_unicode_is_rendered(renderer: Renderer) -> None:
     assert (await renderer.render("<html>\x00\ud800</html>")).outcome == "rendered"
 
 
 @pytest.mark.slow
-async def test_a_machine_on_which_every_page_is_late_fails_instead_of_the_page(
+async def test_a_machine_too_slow_for_an_empty_page_raises_an_error(
     browser: Path, tmp_path: Path
 ) -> None:
     limits = Limits(wall_seconds=0.01)
@@ -205,7 +213,7 @@ async def test_a_machine_on_which_every_page_is_late_fails_instead_of_the_page(
 
 
 @pytest.mark.slow
-async def test_a_page_that_is_too_much_to_draw_is_remembered_but_not_stored(
+async def test_the_failure_of_a_heavy_page_is_remembered_but_not_stored(
     browser: Path, tmp_path: Path
 ) -> None:
     heavy = "<div style='filter:blur(2000px);backdrop-filter:blur(500px);height:8000px'>" * 80
@@ -219,7 +227,7 @@ async def test_a_page_that_is_too_much_to_draw_is_remembered_but_not_stored(
 
 
 @pytest.mark.slow
-async def test_a_page_that_takes_much_memory_brings_down_its_own_browser(
+async def test_a_page_that_takes_too_much_memory_crashes_and_others_are_rendered(
     browser: Path, tmp_path: Path
 ) -> None:
     groups = "".join(f"<g id=a{n}>{f'<use href=#a{n - 1} />' * 10}</g>" for n in range(1, 8))
@@ -237,17 +245,19 @@ async def test_a_page_that_takes_much_memory_brings_down_its_own_browser(
 
 @pytest.mark.parametrize("limits", [Limits(), Limits(memory_bytes=300_000_000)])
 @pytest.mark.parametrize("workers", [1, 2, 10, 16, 64])
-def test_a_browser_that_grows_is_replaced_before_it_is_killed(limits: Limits, workers: int) -> None:
+def test_the_memory_limit_for_replacing_a_browser_is_below_that_for_killing_it(
+    limits: Limits, workers: int
+) -> None:
     assert limits.replaced_beyond(workers) < limits.killed_beyond(workers)
 
 
-def test_a_browser_may_have_memory_for_every_page_in_it() -> None:
+def test_the_memory_limits_of_a_browser_grow_with_the_number_of_workers() -> None:
     assert Limits().killed_beyond(1) == 1_200_000_000
     assert Limits().killed_beyond(16) == 2_700_000_000
     assert Limits().replaced_beyond(16) == 1_900_000_000
 
 
-async def test_two_that_ask_for_a_page_at_once_get_one_render(
+async def test_concurrent_requests_for_a_page_share_one_render(
     browser: Path, tmp_path: Path
 ) -> None:
     written = set()
@@ -262,7 +272,7 @@ async def test_two_that_ask_for_a_page_at_once_get_one_render(
     assert len(written) == 1
 
 
-async def test_what_was_rendered_once_comes_from_the_store(browser: Path, tmp_path: Path) -> None:
+async def test_a_stored_render_is_not_rendered_again(browser: Path, tmp_path: Path) -> None:
     async with Renderer(str(browser), cache=tmp_path) as renderer:
         render = await renderer.render(GREEN_SQUARE)
         too_big = await renderer.render("<div>" * 1_001)
@@ -274,7 +284,7 @@ async def test_what_was_rendered_once_comes_from_the_store(browser: Path, tmp_pa
         assert await renderer.render(GREEN_SQUARE) == altered
 
 
-async def test_a_renderer_that_was_not_entered_or_was_left_says_so(
+async def test_a_renderer_that_is_not_open_or_is_closed_raises_an_error(
     browser: Path, tmp_path: Path
 ) -> None:
     renderer = Renderer(str(browser), cache=tmp_path)

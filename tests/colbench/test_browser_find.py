@@ -1,4 +1,4 @@
-"""The choice of the browser, and the message if none is found."""
+"""The choice of the browser, and the message if no browser is found."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def program(path: Path, says: str = "") -> Path:
 
 
 def found(home: Path, path: Path, **environment: str) -> str:
-    """Return what another process with this home folder, PATH and environment finds, or its error message."""
+    """Return the browser that another process with this home, PATH and environment finds, or its error message."""
     known = {"HOME": str(home), "PATH": str(path), **environment}
     done = subprocess.run(
         [sys.executable, "-c", FIND], env=known, capture_output=True, text=True, check=False
@@ -35,7 +35,7 @@ def found(home: Path, path: Path, **environment: str) -> str:
 
 
 @pytest.mark.weekly
-def test_the_order_is_variable_playwright_system(tmp_path: Path) -> None:
+def test_the_variable_comes_first_then_headless_shells_then_full_browsers(tmp_path: Path) -> None:
     spec = find_spec("playwright")
     assert spec is not None
     assert spec.origin is not None
@@ -68,14 +68,14 @@ def test_the_order_is_variable_playwright_system(tmp_path: Path) -> None:
     assert found(tmp_path, system, COLBENCH_BROWSER="chromium") == str(chromium)
 
 
-def test_where_there_is_none_it_is_said_how_to_get_one(tmp_path: Path) -> None:
+def test_the_error_without_a_browser_says_how_to_install_one(tmp_path: Path) -> None:
     said = found(tmp_path, tmp_path)
     assert "no browser was found" in said
     assert "pip install 'colbench[frontend]' && playwright install chromium" in said
     assert "COLBENCH_BROWSER names gone" in found(tmp_path, tmp_path, COLBENCH_BROWSER="gone")
 
 
-def test_the_one_that_is_named_is_taken(tmp_path: Path) -> None:
+def test_a_named_browser_is_used_and_must_be_an_executable_program(tmp_path: Path) -> None:
     named = program(tmp_path / "my browser")
     assert find_browser(str(named)) == named
     with pytest.raises(
@@ -97,12 +97,12 @@ def test_a_browser_is_described_by_version_and_build(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("says", ["", "Mozilla Firefox 128.5", "hello"])
-def test_what_is_no_chromium_is_refused(tmp_path: Path, says: str) -> None:
+def test_a_program_that_reports_no_chromium_version_is_refused(tmp_path: Path, says: str) -> None:
     with pytest.raises(UserError, match="does not report a Chromium version"):
         describe_browser(program(tmp_path / "other", says))
 
 
-def test_without_playwright_it_is_said_what_to_install(tmp_path: Path) -> None:
+def test_the_error_without_playwright_says_what_to_install(tmp_path: Path) -> None:
     code = (
         "import sys, importlib.util\n"
         "sys.path = [p for p in sys.path if 'site-packages' not in p] + [sys.argv[1]]\n" + FIND

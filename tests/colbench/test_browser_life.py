@@ -1,4 +1,4 @@
-"""Browsers that die, hang or are left behind: what the renderer makes of it, and that nothing stays."""
+"""Browsers that die, hang or are left behind: how the renderer handles them, and that no process remains."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from colbench.sandbox.browser.launch import CAGES, Cage, Launcher, caged
 from colbench.sandbox.browser.processes import family, parent_of
 
 PATIENCE = 20.0
-RENDER_FOR_EVER = """
+RENDER_FOREVER = """
 import asyncio, sys
 from pathlib import Path
 from colbench.sandbox.browser import Renderer
@@ -40,7 +40,7 @@ asyncio.run(main())
 
 @pytest.fixture(autouse=True)
 def orphans() -> Iterator[None]:
-    """Count orphaned processes as descendants, too."""
+    """Count orphaned processes as descendants, too, during each test."""
     with adopting_orphans():
         yield
 
@@ -50,7 +50,7 @@ def descendants() -> set[int]:
 
 
 def roots() -> list[int]:
-    """Return the topmost processes of browsers below this one: the driver starts each in its own session."""
+    """Return the topmost processes of browsers below this process; the driver starts each in its own session."""
     found = []
     for pid in descendants():
         with suppress(OSError):  # it has ended meanwhile
@@ -59,7 +59,7 @@ def roots() -> list[int]:
     return found
 
 
-def gone(pids: set[int]) -> bool:
+def have_ended(pids: set[int]) -> bool:
     """Return True if all processes end within PATIENCE; a zombie counts as ended."""
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
@@ -78,7 +78,7 @@ def running(pid: int) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", ["browser", pytest.param("driver", marks=pytest.mark.weekly)])
-async def test_a_browser_that_is_killed_is_replaced_and_its_pages_rendered(
+async def test_a_killed_browser_is_replaced_and_its_pages_are_rendered(
     browser: Path, tmp_path: Path, part: str
 ) -> None:
     async with Renderer(str(browser), cache=tmp_path, workers=3, limits=PATIENT) as renderer:
@@ -91,15 +91,17 @@ async def test_a_browser_that_is_killed_is_replaced_and_its_pages_rendered(
         assert (await renderer.render("<p>after")).outcome == "rendered"
 
 
-async def test_nothing_is_left_when_the_renderer_is_left(browser: Path, tmp_path: Path) -> None:
+async def test_no_process_remains_when_the_renderer_is_closed(
+    browser: Path, tmp_path: Path
+) -> None:
     async with Renderer(str(browser), cache=tmp_path, limits=PATIENT) as renderer:
         await renderer.render("<p>x")
         processes = descendants()
         assert len(processes) > 2
-    assert gone(processes)
+    assert have_ended(processes)
 
 
-async def test_nothing_is_left_when_rendering_is_cancelled(browser: Path, tmp_path: Path) -> None:
+async def test_no_process_remains_when_rendering_is_canceled(browser: Path, tmp_path: Path) -> None:
     processes: set[int] = set()
 
     async def render_all() -> None:
@@ -114,14 +116,14 @@ async def test_nothing_is_left_when_rendering_is_cancelled(browser: Path, tmp_pa
     with pytest.raises(asyncio.CancelledError):
         await rendering
     assert processes
-    assert gone(processes)
+    assert have_ended(processes)
 
 
 @pytest.mark.parametrize(
     "moment", mostly(pytest.mark.weekly, (0.0, 0.02, 0.1, 0.2, 0.3, 0.4, 0.6, 1.0), 0.0, 0.3)
 )
 @pytest.mark.parametrize("cancels", [1, 2])
-async def test_nothing_is_left_when_a_renderer_is_cancelled(
+async def test_no_process_remains_when_a_renderer_is_canceled_at_any_moment(
     browser: Path, tmp_path: Path, moment: float, cancels: int
 ) -> None:
     """Cancel while the driver, the browser or the font check starts, and after all have started."""
@@ -138,7 +140,7 @@ async def test_nothing_is_left_when_a_renderer_is_cancelled(
         await asyncio.wait({holding}, timeout=moment)
     with pytest.raises(asyncio.CancelledError):
         await holding
-    assert gone(descendants() - before)
+    assert have_ended(descendants() - before)
 
 
 @pytest.mark.parametrize(
@@ -149,10 +151,10 @@ async def test_nothing_is_left_when_a_renderer_is_cancelled(
         pytest.param(signal.SIGTERM, marks=pytest.mark.slow),
     ],
 )
-def test_nothing_is_left_when_the_process_is_ended(
+def test_no_process_remains_when_a_signal_ends_the_renderer(
     browser: Path, tmp_path: Path, end: signal.Signals
 ) -> None:
-    command = [sys.executable, "-c", RENDER_FOR_EVER, str(browser), str(tmp_path)]
+    command = [sys.executable, "-c", RENDER_FOREVER, str(browser), str(tmp_path)]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
@@ -161,30 +163,30 @@ def test_nothing_is_left_when_the_process_is_ended(
         processes = set(family(process.pid))
         assert len(processes) > 3
         process.send_signal(end)
-        assert gone(processes)
+        assert have_ended(processes)
 
 
-HAVE_AND_HOLD = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"
+RUN_AND_WAIT = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"
 
 
 @pytest.mark.parametrize("cage", [CAGES[0], CAGES[-1]], ids=lambda cage: cage.words)
 @pytest.mark.parametrize("moment", [0.0, 0.001, 0.003, 0.01, 0.03])
-def test_what_is_caged_dies_with_its_parent_however_early(
+def test_a_caged_process_dies_with_its_parent_at_any_moment(
     tmp_path: Path, cage: Cage, moment: float
 ) -> None:
     sleeper = program(tmp_path / "sleeper", "while sleep 1; do :; done")
     pid_file = tmp_path / "pid"
-    command = [sys.executable, "-c", HAVE_AND_HOLD, *caged(cage, pid_file, sleeper)]
+    command = [sys.executable, "-c", RUN_AND_WAIT, *caged(cage, pid_file, sleeper)]
     with subprocess.Popen(command) as parent:
         while not (pid_file.exists() and pid_file.read_text()):
             time.sleep(0.0005)
         time.sleep(moment)
         parent.kill()
-    assert gone_that_name(tmp_path)
+    assert have_ended_naming(tmp_path)
 
 
-def gone_that_name(path: Path) -> bool:
-    """Return whether every process with this path in its command line has ended before patience does."""
+def have_ended_naming(path: Path) -> bool:
+    """Return True if all processes with this path in their command lines end within PATIENCE."""
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         if not list(running_with(str(path).encode())):
@@ -201,7 +203,7 @@ def running_with(text: bytes) -> Iterator[int]:
 
 
 def program(path: Path, *lines: str) -> Path:
-    """Return a shell script in the browser's stead, which tells the version of one."""
+    """Return a shell script that takes the place of a browser and prints a browser's version."""
     version = '[ "$1" = --version ] && echo Chromium 1.2.3.4 && exit'
     path.write_text("\n".join(("#!/bin/sh", version, *lines)))
     path.chmod(0o755)
@@ -227,13 +229,13 @@ async def test_a_browser_that_does_not_start_is_refused(tmp_path: Path) -> None:
 
 @pytest.fixture
 async def usual_cage(browser: Path, tmp_path: Path) -> str:
-    """Return the cage in which the browser starts here."""
+    """Return the cage in which the browser starts on this machine."""
     async with Renderer(str(browser), cache=tmp_path) as renderer:
         return renderer.cage
 
 
 @pytest.mark.slow
-async def test_a_cage_in_which_the_browser_does_not_start_is_given_up_for_the_next(
+async def test_a_cage_in_which_the_browser_does_not_start_is_replaced_by_the_next(
     browser: Path, usual_cage: str, tmp_path: Path
 ) -> None:
     picky = program(
@@ -262,7 +264,7 @@ async def test_a_cage_in_which_the_browser_failed_once_is_kept(
         assert caged.cage == usual_cage
 
 
-async def test_no_cage_is_given_up_because_the_browser_takes_long(tmp_path: Path) -> None:
+async def test_a_cage_is_not_replaced_because_the_browser_starts_slowly(tmp_path: Path) -> None:
     from playwright.async_api import async_playwright
 
     slow = program(tmp_path / "slow", f"echo >> {tmp_path}/starts; exec sleep 60")

@@ -1,4 +1,4 @@
-"""Every third of the real pages, rendered twice to the same bytes; `colbench tasks validate` does all of them."""
+"""Every third real page, rendered twice to the same bytes; `colbench tasks validate` checks all of them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def pages() -> list[str | None]:
 
 
 @pytest.mark.weekly
-async def test_a_real_page_renders_twice_to_the_same(
+async def test_real_pages_render_twice_to_the_same_bytes_and_blocks(
     pages: list[str | None], browser: Path, tmp_path: Path
 ) -> None:
     runs = []

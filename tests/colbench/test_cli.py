@@ -1,4 +1,4 @@
-"""The command line as a user types it: what it prints, writes and returns, and what it says to mistakes."""
+"""The command line as a user types it: what it prints, writes and returns, and its messages about mistakes."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def report(folder="out"):
     return json.loads(Path(folder, "report.json").read_text())["domains"]["backend"]
 
 
-def test_eval_plays_scores_and_reports(here, capsys):
+def test_eval_runs_scores_and_reports_dialogues(here, capsys):
     assert main(["eval", "--limit", "4", "--out", "out"]) == 0
     printed = capsys.readouterr()
     assert "interviewer (colbench_agents.interviewer:Interviewer)" in printed.out
@@ -100,7 +100,7 @@ def test_eval_plays_scores_and_reports(here, capsys):
     assert record["sandbox"].startswith("T")
 
 
-def test_the_same_command_again_does_nothing_and_a_larger_limit_only_what_is_new(here, capsys):
+def test_a_repeated_command_adds_nothing_and_a_larger_limit_only_new_dialogues(here, capsys):
     main(["eval", "--limit", "2", "--out", "out"])
     before = Path("out/rollouts.jsonl").read_bytes()
     assert main(["eval", "--limit", "2", "--out", "out"]) == 0
@@ -113,20 +113,20 @@ def test_the_same_command_again_does_nothing_and_a_larger_limit_only_what_is_new
     )
 
 
-def test_without_out_the_same_command_finds_its_run_again(here, capsys):
+def test_a_repeated_command_without_out_finds_its_run(here, capsys):
     for _ in range(2):
         assert main(["eval", "--agent", "blank", "--limit", "2"]) == 0
     (folder,) = Path("runs").iterdir()
     assert folder.name.startswith("blank-bundled-backend-")
 
 
-def test_another_configuration_in_the_same_folder_is_refused_with_the_difference(here, capsys):
+def test_a_different_configuration_in_a_run_folder_is_refused_with_the_difference(here, capsys):
     main(["eval", "--limit", "1", "--out", "out"])
     assert main(["eval", "--limit", "1", "--out", "out", "--max-turns", "3"]) == 2
     assert "config.max_turns: 10 -> 3" in capsys.readouterr().err
 
 
-def test_a_dry_run_says_what_would_be_done_and_writes_nothing(here, capsys):
+def test_a_dry_run_prints_the_plan_and_writes_nothing(here, capsys):
     assert main(["eval", "--limit", "3", "--trials", "2", "--dry-run", "--out", "out"]) == 0
     assert "3 tasks x 2 = 6 dialogues" in capsys.readouterr().out
     assert not Path("out").exists()
@@ -137,7 +137,7 @@ def test_a_dry_run_says_what_would_be_done_and_writes_nothing(here, capsys):
     [("", 0), ("not python at all", 0), ("```python\ndef f(", 0), ("x = 1 #", 1_000_000)],
     ids=["empty", "prose", "unclosed-fence", "one-megabyte"],
 )
-def test_an_answer_that_is_no_function_scores_zero_and_is_no_failure(here, capsys, answer, size):
+def test_an_answer_without_a_function_scores_zero_without_a_failure(here, capsys, answer, size):
     argv = ["--agent-arg", f"answer={answer}", "--agent-arg", f"size={size}"]
     assert main(["eval", "--agent", "mine.py:Says", *argv, "--limit", "1", "--out", "out"]) == 0
     (rollout,) = read_rollouts(Path("out/rollouts.jsonl"))
@@ -148,7 +148,7 @@ def test_an_answer_that_is_no_function_scores_zero_and_is_no_failure(here, capsy
     assert rollout.failure is None
 
 
-def test_an_agent_that_crashes_scores_zero_and_is_not_tried_again(here, capsys):
+def test_a_crashing_agent_scores_zero_and_is_not_retried(here, capsys):
     for _ in range(2):
         assert main(["eval", "--agent", "mine.py:Crashes", "--limit", "2", "--out", "out"]) == 1
         assert "(2) failed in the agent's own code: ValueError: boom (mine.py:" in (
@@ -160,7 +160,7 @@ def test_an_agent_that_crashes_scores_zero_and_is_not_tried_again(here, capsys):
 
 
 @pytest.mark.slow
-def test_an_agent_that_cannot_start_is_a_mistake_and_one_that_cannot_stop_is_told(here, capsys):
+def test_a_failing_agent_start_exits_with_2_and_a_failing_stop_is_reported(here, capsys):
     assert main(["eval", "--agent", "mine.py:NoStart", "--limit", "1", "--out", "a"]) == 2
     assert "--agent: starting it failed\nOSError: no license server" in capsys.readouterr().err
     assert main(["eval", "--agent", "mine.py:NoStop", "--limit", "1", "--out", "b"]) == 0
@@ -169,7 +169,7 @@ def test_an_agent_that_cannot_start_is_a_mistake_and_one_that_cannot_stop_is_tol
 
 
 @pytest.mark.slow
-def test_an_agent_whose_file_was_changed_is_another_configuration(here, capsys):
+def test_a_changed_agent_file_is_a_different_configuration(here, capsys):
     argv = ["eval", "--agent", "mine.py:Says", "--limit", "1", "--out", "out"]
     assert main(argv) == 0
     Path("mine.py").write_text(AGENTS + "\n# changed\n")
@@ -177,12 +177,12 @@ def test_an_agent_whose_file_was_changed_is_another_configuration(here, capsys):
     assert "agent.source (the content of its file): sha256:" in capsys.readouterr().err
 
 
-def test_tokens_of_an_agent_that_has_none_cannot_be_recorded(here, capsys):
+def test_recording_tokens_is_refused_for_an_agent_without_tokens(here, capsys):
     assert main(["eval", "--record-tokens"]) == 2
     assert "--record-tokens: interviewer does not record tokens" in capsys.readouterr().err
 
 
-def test_what_a_model_says_cannot_take_over_the_terminal(here, capsys):
+def test_control_characters_in_replies_are_not_printed(here, capsys):
     assert main(["eval", "--agent", "mine.py:Terminal", "--limit", "1", "--out", "out"]) == 0
     (task,) = load_tasks("bundled:backend", limit=1)
     assert main(["view", "out", "--task", task.id]) == 0
@@ -192,7 +192,7 @@ def test_what_a_model_says_cannot_take_over_the_terminal(here, capsys):
     assert "\x00" not in printed.out
 
 
-def test_nor_can_the_reason_of_a_failure_or_what_a_program_says_before_the_run(here, capsys):
+def test_control_characters_in_failures_and_program_output_are_not_printed(here, capsys):
     fails = 'class Fails:\n    async def reply(self, dialogue):\n        raise ValueError("\x1b[2Jboom")\n'
     Path("fails.py").write_text(fails)
     assert main(["eval", "--agent", "fails.py:Fails", "--limit", "1", "--out", "out"]) == 1
@@ -203,7 +203,7 @@ def test_nor_can_the_reason_of_a_failure_or_what_a_program_says_before_the_run(h
         assert "\x1b" not in said
 
 
-def test_a_task_that_nothing_can_judge_is_in_no_denominator(here, capsys):
+def test_a_task_whose_reference_fails_is_unjudged_and_not_scored(here, capsys):
     row = {"problem_description": "def f()", "ground_truth": "def f(): raise ValueError"}
     tests = {f"test{n}": "f()" for n in range(1, 11)}
     Path("odd.jsonl").write_text(json.dumps({**row, "test_cases": tests}))
@@ -212,13 +212,13 @@ def test_a_task_that_nothing_can_judge_is_in_no_denominator(here, capsys):
     assert (numbers["unscored"], numbers["unjudged"], numbers["scored"]) == (0, 1, 0)
 
 
-def test_another_selection_of_tasks_does_not_replace_a_finished_report(here, capsys):
+def test_a_different_selection_of_tasks_gets_its_own_run_folder(here, capsys):
     main(["eval", "--agent", "blank", "--limit", "3"])
     main(["eval", "--agent", "blank", "--limit", "2"])
     assert len(list(Path("runs").iterdir())) == 2
 
 
-def test_unscored_cells_give_exit_code_1_and_are_tried_again(here, capsys):
+def test_unscored_dialogues_give_exit_code_1_and_are_retried(here, capsys):
     argv = [
         "eval",
         "--agent",
@@ -237,7 +237,7 @@ def test_unscored_cells_give_exit_code_1_and_are_tried_again(here, capsys):
     assert Path("out/rollouts.jsonl").read_bytes().count(b"\n") == 4
 
 
-def test_a_run_that_is_killed_at_any_moment_loses_and_doubles_nothing(here):
+def test_a_run_killed_at_any_moment_loses_and_repeats_no_dialogue(here):
     argv = colbench(
         "eval", "--agent", "mine.py:Slow", "--limit", "15", "--concurrency", "2", "--out", "out"
     )
@@ -258,7 +258,7 @@ def test_a_run_that_is_killed_at_any_moment_loses_and_doubles_nothing(here):
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_says_how_to_go_on(here):
+def test_an_interrupted_run_says_how_to_continue(here):
     argv = colbench(
         "eval", "--agent", "mine.py:Slow", "--limit", "60", "--concurrency", "1", "--out", "out"
     )
@@ -276,7 +276,7 @@ def test_an_interrupted_run_says_how_to_go_on(here):
         assert process.returncode == 128 + number
 
 
-def test_score_gives_the_same_verdicts_without_the_agent_and_shows_the_delta(here, capsys):
+def test_score_keeps_the_rollouts_shows_the_delta_and_records_the_mode(here, capsys):
     main(["eval", "--limit", "3", "--out", "out"])
     before = read_rollouts(Path("out/rollouts.jsonl"))
     capsys.readouterr()
@@ -290,9 +290,7 @@ def test_score_gives_the_same_verdicts_without_the_agent_and_shows_the_delta(her
     assert report()["mode"] == "official"
 
 
-def test_a_scoring_mode_that_the_domain_does_not_have_is_refused_with_those_that_it_has(
-    here, capsys
-):
+def test_an_unknown_scoring_mode_is_refused_with_the_modes_of_the_domain(here, capsys):
     said = "--scoring strict: backend tasks are scored in default or official mode"
     assert main(["eval", "--limit", "1", "--out", "out", "--scoring", "strict"]) == 2
     assert said in capsys.readouterr().err
@@ -303,14 +301,14 @@ def test_a_scoring_mode_that_the_domain_does_not_have_is_refused_with_those_that
         assert said in capsys.readouterr().err
 
 
-def test_report_json_is_printed(here, capsys):
+def test_report_prints_json(here, capsys):
     main(["eval", "--limit", "1", "--agent", "blank", "--out", "out"])
     capsys.readouterr()
     assert main(["report", "out", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["domains"]["backend"]["tasks"] == 1
 
 
-def test_a_torn_last_line_is_redone(here, capsys):
+def test_a_dialogue_whose_line_is_truncated_is_run_again(here, capsys):
     main(["eval", "--limit", "2", "--out", "out"])
     path = Path("out/rollouts.jsonl")
     whole = path.read_bytes()
@@ -354,7 +352,7 @@ def test_a_torn_last_line_is_redone(here, capsys):
         (["tasks", "validate", "--tasks", "none.jsonl"], "none.jsonl: neither a file"),
     ],
 )
-def test_a_mistake_is_one_clear_line_and_exit_code_2(here, capsys, monkeypatch, argv, message):
+def test_a_mistake_gives_one_clear_line_and_exit_code_2(here, capsys, monkeypatch, argv, message):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     assert main(argv) == 2
@@ -375,7 +373,7 @@ def test_view_shows_the_named_task_and_trial(here, capsys):
     assert f"out has no dialogue of {second.id}, trial 2" in capsys.readouterr().err
 
 
-def test_view_prints_what_was_said_the_answer_and_the_verdict(here, capsys):
+def test_view_prints_the_messages_the_answer_and_the_scores(here, capsys):
     main(["eval", "--limit", "1", "--out", "out"])
     (rollout,) = read_rollouts(Path("out/rollouts.jsonl"))
     capsys.readouterr()
@@ -397,7 +395,7 @@ def test_tasks_are_listed_and_shown(here, capsys):
     assert json.loads(capsys.readouterr().out)["id"] == first
 
 
-def test_every_command_about_tasks_takes_their_source_as_a_word_or_as_a_flag(here, capsys):
+def test_every_tasks_command_takes_the_source_as_an_argument_or_a_flag(here, capsys):
     row = {"problem_description": "p", "ground_truth": "def f(): return 1"}
     Path("own.jsonl").write_text(json.dumps(row | {"test_cases": {"test1": "f()"}}) + "\n")
     for given in (["own.jsonl"], ["--tasks", "own.jsonl"]):
@@ -414,7 +412,7 @@ def test_every_command_about_tasks_takes_their_source_as_a_word_or_as_a_flag(her
 
 
 @pytest.mark.parametrize("action", ["list", "show an-id", "validate", "export", "datasheet"])
-def test_two_sources_are_refused(here, capsys, action):
+def test_two_task_sources_are_refused(here, capsys, action):
     out = ["--out", "x.jsonl"] if action == "export" else []
     argv = ["tasks", *action.split(), "own.jsonl", "--tasks", "other.jsonl", *out]
     assert main(argv) == 2
@@ -460,7 +458,7 @@ def test_only_arguments_that_a_user_can_pass_are_listed(name, capsys):
     assert not re.search(r"^ *(azure|fields): ", shown["description"], re.MULTILINE)
 
 
-def test_an_agent_without_arguments_says_so(capsys):
+def test_the_description_of_an_agent_without_arguments_says_so(capsys):
     assert main(["agents", "show", "guesser"]) == 0
     assert "It has no arguments for --agent-arg." in capsys.readouterr().out
 
@@ -489,7 +487,7 @@ def test_doctor_names_the_sandbox_that_runs_use_and_every_domain(capsys):
         (["sandbox"], "sandbox: replaced by `colbench doctor --attack [code|pages]`"),
     ],
 )
-def test_an_old_spelling_names_the_new_one(capsys, old, new):
+def test_an_old_command_names_its_replacement(capsys, old, new):
     assert main(old) == 2
     assert capsys.readouterr().err == f"colbench {new}\n"
     with pytest.raises(SystemExit):
@@ -497,7 +495,7 @@ def test_an_old_spelling_names_the_new_one(capsys, old, new):
     assert not {"validate", "sandbox"} & set(re.findall(r"^ +(\w+)", capsys.readouterr().out, re.M))
 
 
-def test_an_unknown_command_names_the_present_ones_alone(capsys):
+def test_an_unknown_command_lists_only_the_current_commands(capsys):
     with pytest.raises(SystemExit):
         main(["foo"])
     said = capsys.readouterr().err
@@ -507,7 +505,7 @@ def test_an_unknown_command_names_the_present_ones_alone(capsys):
 
 
 @pytest.mark.slow
-def test_doctor_tries_the_browser_and_says_what_is_wrong_with_another(browser, monkeypatch, capsys):
+def test_doctor_tests_the_browser_and_explains_why_one_does_not_work(browser, monkeypatch, capsys):
     assert main(["doctor"]) == 0
     printed = capsys.readouterr().out
     assert "ok  browser" in printed
@@ -519,7 +517,7 @@ def test_doctor_tries_the_browser_and_says_what_is_wrong_with_another(browser, m
     assert "does not report a Chromium version; install a browser with `pip install" in printed
 
 
-def test_doctor_says_where_clips_weights_are_or_belong(tmp_path, monkeypatch, capsys):
+def test_doctor_reports_missing_and_present_clip_weights(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("COLBENCH_BROWSER", "none")
     assert main(["doctor"]) == 0
@@ -537,13 +535,14 @@ def test_doctor_says_where_clips_weights_are_or_belong(tmp_path, monkeypatch, ca
 
 
 @pytest.mark.slow
-def test_validate_reports_that_every_reference_scores_1_and_blank_0(here, capsys):
+def test_validate_reports_that_references_score_1_and_empty_answers_score_0(here, capsys):
     assert main(["tasks", "validate"]) == 0
-    printed = capsys.readouterr().out
-    assert "references that score 1" in printed
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "references that score 1 1000 of 1000" in printed
+    assert "tasks on which an empty answer scores 0 1000 of 1000" in printed
 
 
-def test_validate_names_rows_that_are_the_same_task(here, capsys):
+def test_validate_names_duplicate_rows(here, capsys):
     first, second = encode_lines(load_tasks("bundled:backend", limit=2))
     Path("rows.jsonl").write_bytes(first + second + first)
     name = load_tasks("rows.jsonl")[0].id
@@ -555,7 +554,7 @@ def test_validate_names_rows_that_are_the_same_task(here, capsys):
     assert json.loads(capsys.readouterr().out)["repeated"] == {f"{name}-2": name}
 
 
-def test_validate_prints_brackets_in_the_name_of_a_file(here, capsys):
+def test_validate_prints_brackets_in_a_file_name(here, capsys):
     Path("rows[red].jsonl").write_bytes(
         b"".join(encode_lines(load_tasks("bundled:backend", limit=1)))
     )
@@ -563,7 +562,7 @@ def test_validate_prints_brackets_in_the_name_of_a_file(here, capsys):
     assert "rows[red].jsonl: 1 task\n" in capsys.readouterr().out
 
 
-def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(capsys):
+def test_progress_without_a_terminal_is_printed_as_occasional_lines(capsys):
     with steps(every=0) as bar:
         step = bar("dialogues", 1200)
         step()
@@ -573,7 +572,7 @@ def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(capsys):
     assert capsys.readouterr().err == "dialogues: 1 of 1,200\ndialogues: 2 of 1,200\n"
 
 
-def test_the_rate_of_dialogues_is_shown_after_some_seconds():
+def test_the_dialogue_rate_is_shown_after_some_seconds_and_a_new_dialogue():
     tally = Tally(RunConfig(), 2)
     assert "/min" not in tally.text()
     tally.start -= 60
@@ -583,7 +582,7 @@ def test_the_rate_of_dialogues_is_shown_after_some_seconds():
 
 
 @pytest.mark.weekly
-def test_validate_says_which_of_the_real_references_cannot_score_1(official_backend, capsys):
+def test_validate_names_the_real_references_that_cannot_score_1(official_backend, capsys):
     """Find the four of the 400 rows: two import packages, one opens a database, one depends on hash order."""
     assert main(["tasks", "validate", "--tasks", str(official_backend), "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
@@ -601,7 +600,7 @@ def wait_for(condition, seconds=30.0):
         time.sleep(0.02)
 
 
-def test_the_line_of_tasks_names_all_its_actions(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_line_of_tasks_names_every_action(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["tasks", "--help"])
     listed = capsys.readouterr().out.partition("\nactions:")[2]

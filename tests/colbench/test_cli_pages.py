@@ -1,9 +1,8 @@
-"""The command line on frontend design: a run end to end, what it resumes, render, validate, and mistakes."""
+"""The command line on frontend design: a whole run, resuming, rescoring, render, validate, and mistakes."""
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -46,7 +45,7 @@ def report(folder="out"):
 
 
 @pytest.mark.slow
-def test_the_keyless_pair_plays_pages_and_gets_nearer_from_turn_to_turn(here, capsys):
+def test_the_keyless_agent_and_human_improve_pages_from_turn_to_turn(here, capsys):
     assert main(["eval", "--domain", "frontend", "--limit", "3", "--out", "out"]) == 0
     printed = capsys.readouterr()
     assert "designer (colbench_agents.designer" in printed.out
@@ -60,7 +59,7 @@ def test_the_keyless_pair_plays_pages_and_gets_nearer_from_turn_to_turn(here, ca
     assert record["pins"]["browser"]["environment"] == record["environments"]["frontend"]
 
 
-def test_one_is_not_told_as_many(here, capsys):
+def test_counts_of_one_are_printed_in_the_singular(here, capsys):
     assert main(["eval", "--tasks", "tasks.jsonl", "--max-turns", "1", "--dry-run"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "tasks.jsonl: 1 task x 1 = 1 dialogue of at most 1 turn run" in printed
@@ -78,7 +77,7 @@ def test_tasks_of_a_domain_are_listed_and_shown(capsys):
 
 
 @pytest.mark.slow
-def test_the_human_of_the_documentation_works_as_written(here):
+def test_the_documented_human_works_as_written(here):
     (human,) = (each.text for each in blocks("docs/frontend.md") if each.language == "python")
     Path("glance.py").write_text(human)
     argv = ["eval", "--domain", "frontend", "--limit", "2", "--max-turns", "2", "--out", "out"]
@@ -100,7 +99,7 @@ def test_blank_scores_zero_and_guesser_below_designer(here, capsys):
 
 
 @pytest.mark.weekly
-def test_the_win_rate_against_a_baseline_run(here, capsys):
+def test_reports_have_the_win_rate_against_a_baseline_run(here, capsys):
     common = ["eval", "--domain", "frontend", "--limit", "2"]
     main([*common, "--agent", "guesser", "--out", "base"])
     assert main([*common, "--out", "out", "--baseline", "base"]) == 0
@@ -110,7 +109,7 @@ def test_the_win_rate_against_a_baseline_run(here, capsys):
 
 
 @pytest.mark.weekly
-def test_a_run_that_is_killed_goes_on_where_it_was(here):
+def test_a_killed_run_continues_where_it_stopped(here):
     argv = [sys.executable, "-m", "colbench.cli", "eval", "--domain", "frontend", "--limit", "6"]
     argv += ["--concurrency", "1", "--out", "out"]
     file = Path("out/rollouts.jsonl")
@@ -136,8 +135,8 @@ def without_clip(here, monkeypatch, browser):
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory, browser):
-    """Return a folder with a run without CLIP's weights, its tasks and its store of renders."""
+def finished_run(tmp_path_factory, browser):
+    """Return a folder with a finished run without CLIP's weights, its tasks and its store of renders."""
     folder = tmp_path_factory.mktemp("played")
     (folder / "tasks.jsonl").write_text(STILL + "\n")
     with pytest.MonkeyPatch.context() as patch:
@@ -151,12 +150,12 @@ def played(tmp_path_factory, browser):
 
 
 @pytest.fixture
-def again(played, without_clip):
-    """Copy that run, its tasks and its renders into the present folder."""
-    shutil.copytree(played, without_clip, dirs_exist_ok=True)
+def run_copy(finished_run, without_clip):
+    """Copy the finished run, its tasks and its renders into the current folder."""
+    shutil.copytree(finished_run, without_clip, dirs_exist_ok=True)
 
 
-def test_scoring_again_adds_the_cosine_and_runs_nothing_again(again, tiny_clip, capsys):
+def test_rescoring_adds_the_cosine_and_repeats_no_dialogue(run_copy, tiny_clip, capsys):
     (before,) = read_rollouts(Path("out/rollouts.jsonl"))
     assert before.scores["default"].value is None
     other = ["--clip-weights", str(tiny_clip), "--allow-other-clip"]
@@ -176,7 +175,9 @@ def test_scoring_again_adds_the_cosine_and_runs_nothing_again(again, tiny_clip, 
 
 
 @pytest.mark.weekly
-def test_scoring_again_takes_no_cosine_away(without_clip, tiny_clip, capsys):
+def test_rescoring_without_weights_is_refused_and_keeps_the_cosines(
+    without_clip, tiny_clip, capsys
+):
     other = ["--clip-weights", str(tiny_clip), "--allow-other-clip"]
     assert main(["eval", "--tasks", "tasks.jsonl", "--out", "out", *other]) == 0
     record = json.loads(Path("out/run.json").read_text())
@@ -189,7 +190,7 @@ def test_scoring_again_takes_no_cosine_away(without_clip, tiny_clip, capsys):
 
 
 @pytest.mark.weekly
-def test_official_scoring_without_weights_says_what_is_shown_instead(without_clip, capsys):
+def test_official_scoring_without_weights_warns_that_default_is_shown(without_clip, capsys):
     argv = ["eval", "--tasks", "tasks.jsonl", "--out", "out"]
     assert main([*argv, "--scoring", "official"]) == 0
     said = "--scoring official: no page was scored in that mode, so default"
@@ -200,7 +201,9 @@ def test_official_scoring_without_weights_says_what_is_shown_instead(without_cli
 
 
 @pytest.mark.weekly
-def test_scoring_again_with_another_browser_is_said_in_every_report(again, here, browser, capsys):
+def test_rescoring_with_another_browser_adds_a_warning_to_every_report(
+    run_copy, here, browser, capsys
+):
     assert main(["report", "out"]) == 0
     assert "Warning" not in capsys.readouterr().out
     other = here / "other-chromium"
@@ -219,9 +222,9 @@ def test_scoring_again_with_another_browser_is_said_in_every_report(again, here,
     assert "Chromium 1.2.3.4" in record["environments"]["frontend"]
 
 
-def test_scoring_again_that_fails_keeps_the_verdicts(again, capsys):
+def test_failed_rescoring_keeps_the_scores(run_copy, capsys):
     before = Path("out/rollouts.jsonl").read_bytes()
-    for picture in Path("cache/renders").glob("*.png"):  # no render can be kept under its name
+    for picture in Path("cache/renders").glob("*.png"):  # no render can be stored under its name
         picture.with_suffix(".json").unlink()
         picture.unlink()
         picture.mkdir()
@@ -246,7 +249,7 @@ def test_render_writes_a_picture(here, capsys):
 
 
 @pytest.mark.slow
-def test_validate_says_which_pages_can_be_scored_and_writes_those(here, capsys):
+def test_validate_reports_unscorable_pages_and_writes_the_sound_ones(here, capsys):
     Path("two.jsonl").write_text(f"{STILL}\n{TOO_BIG}\n{EMPTY}\n{{oops\n")
     assert main(["tasks", "validate", "two.jsonl", "--exclude", "sound.jsonl"]) == 1
     printed = capsys.readouterr()
@@ -263,7 +266,7 @@ def test_validate_says_which_pages_can_be_scored_and_writes_those(here, capsys):
 
 
 @pytest.mark.weekly
-def test_validate_names_a_page_that_looks_different_each_time(here, capsys):
+def test_validate_names_a_page_that_renders_differently_each_time(here, capsys):
     Path("moving.jsonl").write_text(MOVING + "\n")
     assert main(["tasks", "validate", "moving.jsonl", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
@@ -273,7 +276,7 @@ def test_validate_names_a_page_that_looks_different_each_time(here, capsys):
 
 
 @pytest.mark.slow
-def test_a_target_that_cannot_be_rendered_is_named_and_leaves_the_run_unscored(here, capsys):
+def test_an_unrenderable_target_is_named_and_its_dialogue_is_unscored(here, capsys):
     Path("bad.jsonl").write_text(TOO_BIG + "\n")
     assert main(["eval", "--tasks", "bad.jsonl", "--out", "out"]) == 1
     assert report()["unscored"] == 1
@@ -305,13 +308,13 @@ def test_a_target_that_cannot_be_rendered_is_named_and_leaves_the_run_unscored(h
         (["render", "tasks.jsonl", "--browser", "/bin/true"], "/bin/true"),
     ],
 )
-def test_a_mistake_is_one_clear_line_and_exit_code_2(here, capsys, argv, said):
+def test_a_mistake_gives_a_clear_message_and_exit_code_2(here, capsys, argv, said):
     assert main(argv) == 2
     assert said in capsys.readouterr().err
 
 
 @pytest.mark.slow
-def test_the_flag_to_blame_for_clip_is_named(here, tiny_clip, capsys):
+def test_clip_errors_name_the_flag_that_caused_them(here, tiny_clip, capsys):
     common = ["eval", "--domain", "frontend", "--clip-weights", str(tiny_clip)]
     assert main(common) == 2
     said = " ".join(capsys.readouterr().err.split())
@@ -323,7 +326,7 @@ def test_the_flag_to_blame_for_clip_is_named(here, tiny_clip, capsys):
     assert "--clip-weights" not in said
 
 
-def test_view_shows_what_each_page_was_worth_and_why_one_is_worth_nothing(again, capsys):
+def test_view_shows_the_score_of_each_page_and_the_reason_for_a_zero(run_copy, capsys):
     main(["eval", "--tasks", "tasks.jsonl", "--agent", "blank", "--out", "blank"])
     capsys.readouterr()
     (rollout,) = read_rollouts(Path("out/rollouts.jsonl"))
@@ -335,9 +338,7 @@ def test_view_shows_what_each_page_was_worth_and_why_one_is_worth_nothing(again,
     assert "default: 0; no page: there is no page" in capsys.readouterr().out
 
 
-def test_a_cache_that_cannot_be_written_is_told_before_anything_is_played(
-    here, capsys, monkeypatch
-):
+def test_an_unwritable_cache_is_reported_before_the_run_starts(here, capsys, monkeypatch):
     (here / "file").write_text("")
     monkeypatch.setenv("COLBENCH_CACHE", str(here / "file"))
     assert main(["eval", "--domain", "frontend", "--limit", "1", "--out", "out"]) == 2
@@ -345,8 +346,7 @@ def test_a_cache_that_cannot_be_written_is_told_before_anything_is_played(
     assert not Path("out").exists()
 
 
-def test_without_a_browser_the_line_says_how_to_get_one(here, capsys, monkeypatch):
+def test_the_error_without_a_browser_says_how_to_install_one(here, capsys, monkeypatch):
     monkeypatch.setenv("COLBENCH_BROWSER", str(here / "none"))
     assert main(["eval", "--domain", "frontend"]) == 2
     assert "playwright install chromium" in capsys.readouterr().err
-    assert "PATH" in os.environ

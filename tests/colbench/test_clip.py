@@ -52,7 +52,7 @@ def png(image):
     return content.getvalue()
 
 
-def normalised(pixels):
+def normalized(pixels):
     return torch.tensor(((pixels / 255.0 - MEAN) / STD).transpose(0, 3, 1, 2), dtype=torch.float32)
 
 
@@ -74,22 +74,22 @@ async def tiny(tiny_clip):
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_crop_is_that_of_open_clip(size):
+def test_the_crop_equals_that_of_open_clip(size):
     transform = open_clip.image_transform(224, is_train=False)
     image = drawing(*size)
     crop = frame(png(image), ("crop",), 224)
-    assert (transform(image)[None] - normalised(crop)).abs().max() < ROUNDING
+    assert (transform(image)[None] - normalized(crop)).abs().max() < ROUNDING
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_whole_page_is_the_picture_squashed(size):
+def test_the_page_view_equals_the_squashed_picture_of_open_clip(size):
     transform = open_clip.image_transform(224, is_train=False, resize_mode="squash")
     image = drawing(*size)
     page = frame(png(image), ("page",), 224)
-    assert (transform(image)[None] - normalised(page)).abs().max() < ROUNDING
+    assert (transform(image)[None] - normalized(page)).abs().max() < ROUNDING
 
 
-def test_the_crop_of_a_tall_page_does_not_see_its_foot_and_the_whole_page_does():
+def test_the_bottom_of_a_tall_page_is_in_the_page_view_and_not_in_the_crop():
     image = drawing(1280, 2300)
     changed = image.copy()
     changed.paste("red", (0, 2000, 1280, 2300))
@@ -101,18 +101,18 @@ def test_the_crop_of_a_tall_page_does_not_see_its_foot_and_the_whole_page_does()
 @pytest.mark.parametrize(
     ("size", "offset"), [((1280, 2300), 0), ((1280, 720), 0), ((1280, 1298), 1)]
 )
-def test_the_crop_is_that_of_transformers_but_for_one_pixel_of_odd_heights(size, offset):
+def test_the_crop_equals_that_of_transformers_except_for_one_pixel_at_odd_heights(size, offset):
     from transformers import CLIPImageProcessorPil
 
     image = drawing(*size)
     theirs = CLIPImageProcessorPil()(image, return_tensors="np")["pixel_values"]
-    mine = normalised(frame(png(image), ("crop",), 224)).numpy()
+    mine = normalized(frame(png(image), ("crop",), 224)).numpy()
     apart = np.abs(mine[:, :, : 224 - offset] - theirs[:, :, offset:])
     assert apart.max() < ROUNDING
 
 
 @pytest.mark.slow
-async def test_the_vectors_are_those_of_transformers_on_the_same_weights(real_clip):
+async def test_the_vectors_equal_those_of_transformers_with_the_same_weights(real_clip):
     from transformers import CLIPConfig, CLIPImageProcessorPil, CLIPModel
 
     model, file = real_clip
@@ -167,19 +167,19 @@ def renamed(state, layers):
 
 
 @pytest.mark.slow
-async def test_the_activation_of_plain_vit_b_32_would_be_wrong(real_clip):
+async def test_the_vectors_differ_from_those_with_the_activation_of_plain_vit_b_32(real_clip):
     model, file = real_clip
     plain = open_clip.CLIP(**open_clip.get_model_config("ViT-B-32")).eval()
     plain.load_state_dict(model.state_dict())
     picture = png(drawing(1280, 2300))
     with torch.inference_mode():
-        wrong = plain.encode_image(normalised(frame(picture, ("crop",), 224)), normalize=True)
+        wrong = plain.encode_image(normalized(frame(picture, ("crop",), 224)), normalize=True)
     async with ClipEncoder(file, allow_unpinned=True, device="cpu") as encoder:
         right = await encoder.embed(picture, "crop")
     assert np.abs(right - wrong.numpy()).max() > 1e-3 * np.abs(right).max()
 
 
-async def test_vectors_are_of_length_one_and_in_the_order_of_the_views(tiny):
+async def test_vectors_have_length_one_and_the_order_of_the_views(tiny):
     picture = png(drawing(1280, 2300))
     both, swapped = await asyncio.gather(
         tiny.embed(picture, "crop", "page"), tiny.embed(picture, "page", "crop")
@@ -191,7 +191,7 @@ async def test_vectors_are_of_length_one_and_in_the_order_of_the_views(tiny):
     assert np.abs(both[0] - both[1]).max() > 1e-3
 
 
-async def test_batches_give_what_single_pictures_give(tiny_clip):
+async def test_batches_give_the_same_vectors_as_single_pictures(tiny_clip):
     pictures = [png(drawing(300, 200 + 10 * number, seed=number)) for number in range(30)]
     async with ClipEncoder(tiny_clip, allow_unpinned=True, device="cpu", batch=1) as alone:
         expected = [await alone.embed(picture, "crop", "page") for picture in pictures]
@@ -202,20 +202,20 @@ async def test_batches_give_what_single_pictures_give(tiny_clip):
     assert np.abs(np.array(found) - np.array(expected)).max() < 3e-6
 
 
-async def test_a_picture_is_embedded_once_whoever_asks(tiny):
+async def test_a_picture_is_embedded_once_for_all_callers(tiny):
     picture = png(drawing(300, 200))
     first, second = await asyncio.gather(tiny.embed(picture, "crop"), tiny.embed(picture, "crop"))
     assert first is second
     assert await tiny.embed(picture, "crop") is first
 
 
-async def test_bytes_that_are_no_picture_are_the_scorer_s_failure_and_stop_nothing(tiny):
+async def test_invalid_picture_bytes_raise_a_scorer_error_and_the_encoder_still_works(tiny):
     with pytest.raises(ScorerError, match="cannot identify"):
         await tiny.embed(b"no picture", "crop")
     assert (await tiny.embed(png(drawing(300, 200)), "crop")).shape == (1, 32)
 
 
-async def test_who_stops_waiting_takes_nothing_from_the_others(tiny):
+async def test_a_canceled_caller_does_not_affect_the_others(tiny):
     picture = png(drawing(1280, 2300))
     impatient = asyncio.create_task(tiny.embed(picture, "crop"))
     patient = asyncio.create_task(tiny.embed(picture, "crop"))
@@ -235,7 +235,7 @@ def test_an_encoder_serves_one_event_loop_after_another(tiny_clip):
     encoder._batches.close()
 
 
-def test_the_encoder_leaves_the_threads_of_others_alone(tiny_clip):
+def test_the_encoder_does_not_change_the_number_of_torch_threads(tiny_clip):
     before = torch.get_num_threads()
 
     async def use():
@@ -247,7 +247,7 @@ def test_the_encoder_leaves_the_threads_of_others_alone(tiny_clip):
 
 
 @pytest.mark.parametrize("device", ["abacus", "cuda:99"])
-def test_a_device_that_there_is_not_is_said(tiny_clip, device):
+def test_an_unavailable_device_is_refused(tiny_clip, device):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.raises(UserError, match=f"cannot run on the device '{device}'"):
@@ -255,7 +255,7 @@ def test_a_device_that_there_is_not_is_said(tiny_clip, device):
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch finds no CUDA device")
-async def test_a_gpu_gives_what_the_cpu_gives(real_clip):
+async def test_a_gpu_gives_the_same_vectors_as_the_cpu(real_clip):
     _, file = real_clip
     pictures = [png(drawing(1280, 700 + 100 * number, seed=number)) for number in range(40)]
     found = []

@@ -10,6 +10,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import open_clip
 import pytest
 import torch
+from msgspec.structs import replace
 from safetensors.torch import load_file, save_file
 
 from colbench.domains.frontend.weights import (
@@ -38,7 +39,7 @@ def weights_file(tiny_clip):
 
 @pytest.fixture
 def served(tmp_path):
-    """Yield a folder and the address under which it is served."""
+    """Yield a folder and the address at which it is served."""
     folder = tmp_path / "served"
     folder.mkdir()
     handler = partial(SilentHandler, directory=str(folder))
@@ -55,7 +56,7 @@ class SilentHandler(SimpleHTTPRequestHandler):
         pass
 
 
-def test_the_pin_is_the_hash_in_the_address_that_open_clip_knows():
+def test_the_pinned_hash_is_in_the_address_that_open_clip_uses():
     known = open_clip.get_pretrained_url(MODEL, "openai")
     assert SHA256 in known
     assert known.endswith("/ViT-B-32.pt")
@@ -71,7 +72,7 @@ def test_a_folder_with_weights_and_their_architecture_is_loaded(tiny_clip, weigh
     assert not tower
 
 
-def test_weights_other_than_the_paper_s_must_be_allowed(tiny_clip, weights_file):
+def test_weights_that_differ_from_the_papers_must_be_allowed(tiny_clip, weights_file):
     with pytest.raises(UserError, match="not the paper's CLIP weights") as caught:
         find_weights(tiny_clip)
     assert str(weights_file) in str(caught.value)
@@ -79,7 +80,7 @@ def test_weights_other_than_the_paper_s_must_be_allowed(tiny_clip, weights_file)
     assert SHA256 in str(caught.value)
 
 
-def test_a_file_is_of_the_paper_s_architecture(weights_file):
+def test_a_weights_file_must_have_the_papers_architecture(weights_file):
     found = find_weights(weights_file, allow_unpinned=True)
     assert found.identity.startswith("ViT-B-32-quickgelu@")
     with pytest.raises(
@@ -88,10 +89,11 @@ def test_a_file_is_of_the_paper_s_architecture(weights_file):
         load_tower(found)
 
 
-def test_the_paper_s_hash_stands_for_the_paper_s_architecture_whatever_lies_beside_it(tmp_path):
+def test_only_weights_with_the_papers_hash_are_pinned(tmp_path):
     pinned = Weights(file=tmp_path / "weights.pt", sha256=SHA256)
     assert pinned.pinned
     assert pinned.identity == "ViT-B-32-quickgelu@40d36571"
+    assert not replace(pinned, sha256="0" * 64).pinned
 
 
 @pytest.mark.parametrize(
@@ -102,9 +104,9 @@ def test_the_paper_s_hash_stands_for_the_paper_s_architecture_whatever_lies_besi
         lambda state: state.update({"visual.proj": torch.zeros(64, 31)}),
         lambda state: state.clear() or state.update({"encoder.weight": torch.zeros(1)}),
     ],
-    ids=["too few", "too many", "wrong shape", "no CLIP"],
+    ids=["too few", "too many", "wrong shape", "not CLIP"],
 )
-def test_weights_that_do_not_fit_are_refused_and_never_filled_up(tiny_clip, tmp_path, change):
+def test_weights_that_do_not_fit_the_architecture_are_refused(tiny_clip, tmp_path, change):
     folder = shutil.copytree(tiny_clip, tmp_path / "changed")
     state = load_file(folder / "open_clip_model.safetensors")
     change(state)
@@ -115,14 +117,14 @@ def test_weights_that_do_not_fit_are_refused_and_never_filled_up(tiny_clip, tmp_
 
 @pytest.mark.parametrize("name", ["broken.safetensors", "broken.pt", "broken.bin"])
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 not really", b"\x80\x02cos\nsystem\n."])
-def test_a_file_that_holds_no_weights_is_said(tmp_path, name, content):
+def test_a_file_without_weights_is_refused(tmp_path, name, content):
     file = tmp_path / name
     file.write_bytes(content)
     with pytest.raises(UserError, match=f"{name}: cannot be read as CLIP weights"):
         load_tower(find_weights(file, allow_unpinned=True))
 
 
-def test_a_checkpoint_that_holds_an_object_is_not_unpickled(tmp_path):
+def test_a_checkpoint_with_a_python_object_is_not_unpickled(tmp_path):
     file = tmp_path / "weights.pt"
     torch.save({"state_dict": SilentHandler}, file)
     with pytest.raises(UserError, match="cannot be read as CLIP weights"):
@@ -130,14 +132,14 @@ def test_a_checkpoint_that_holds_an_object_is_not_unpickled(tmp_path):
 
 
 @pytest.mark.parametrize("config", ["{", "[]", "{}", '{"model_cfg": {"embed_dim": 3}}'])
-def test_a_configuration_that_is_none_is_said(tiny_clip, tmp_path, config):
+def test_an_invalid_clip_configuration_is_refused(tiny_clip, tmp_path, config):
     folder = shutil.copytree(tiny_clip, tmp_path / "changed")
     (folder / "open_clip_config.json").write_text(config)
     with pytest.raises(UserError, match="not a standard CLIP configuration"):
         load_tower(find_weights(folder, allow_unpinned=True))
 
 
-def test_a_path_that_leads_nowhere_is_said(tmp_path):
+def test_a_missing_file_and_an_incomplete_folder_are_refused(tmp_path):
     with pytest.raises(UserError, match="no such file or folder"):
         find_weights(tmp_path / "absent.pt")
     with pytest.raises(UserError, match="no open_clip_config.json in this folder"):
@@ -148,7 +150,7 @@ def test_a_path_that_leads_nowhere_is_said(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit:FutureWarning")
-def test_a_torchscript_archive_in_half_precision_is_read_as_openai_wrote_it(tmp_path):
+def test_a_torchscript_archive_is_readable_but_refused_unless_it_is_pinned(tmp_path):
     module = torch.nn.Linear(3, 2).half()
     file = tmp_path / "ViT-B-32.pt"
     torch.jit.script(module).save(file)
@@ -158,7 +160,7 @@ def test_a_torchscript_archive_in_half_precision_is_read_as_openai_wrote_it(tmp_
         load_tower(find_weights(file, allow_unpinned=True))
 
 
-def test_the_file_is_downloaded_once_and_then_taken_from_the_cache(served, tmp_path):
+def test_the_file_is_downloaded_once_and_then_read_from_the_cache(served, tmp_path):
     folder, address = served
     (folder / "ViT-B-32.pt").write_bytes(b"weights")
     cache = tmp_path / "cache"
@@ -169,18 +171,18 @@ def test_the_file_is_downloaded_once_and_then_taken_from_the_cache(served, tmp_p
 
 
 @pytest.mark.parametrize("address", [NOWHERE, "http://no-such-host.invalid/ViT-B-32.pt"])
-def test_without_a_network_there_are_no_weights(tmp_path, address):
+def test_an_unreachable_address_raises_an_error_and_leaves_no_file(tmp_path, address):
     with pytest.raises(MissingWeightsError, match="no CLIP weights: .*ViT-B-32.pt does not exist"):
         fetch(address, tmp_path)
     assert not list(tmp_path.iterdir())
 
 
-def test_an_address_that_does_not_have_the_file_is_said(served, tmp_path):
+def test_an_address_without_the_file_raises_an_error_with_the_status(served, tmp_path):
     with pytest.raises(MissingWeightsError, match="404"):
         fetch(f"{served[1]}/ViT-B-32.pt", tmp_path / "cache")
 
 
-def test_offline_nothing_is_fetched(served, tmp_path, monkeypatch):
+def test_no_file_is_fetched_in_offline_mode(served, tmp_path, monkeypatch):
     (served[0] / "ViT-B-32.pt").write_bytes(b"weights")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(MissingWeightsError, match="HF_HUB_OFFLINE is set"):

@@ -1,4 +1,4 @@
-"""The clock of a dialogue: whose seconds count, and what becomes of a speaker that does not heed its end."""
+"""The clock of a dialogue: whose seconds count, and what happens to a speaker that ignores its time limit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ async def sleep(seconds):
     return "done"
 
 
-async def test_a_speaker_has_its_time_over_all_its_replies():
+async def test_the_time_limit_of_a_speaker_covers_all_its_replies():
     clock = Clock(0.3)
     for _ in range(2):
         assert await clock.hear(lambda: sleep(0.1)) == "done"
@@ -29,7 +29,7 @@ async def test_a_speaker_has_its_time_over_all_its_replies():
     assert clock.seconds == pytest.approx(0.3, abs=0.08)
 
 
-async def test_waiting_does_not_count_and_waits_at_the_same_time_count_once():
+async def test_waiting_does_not_count_and_overlapping_waits_are_deducted_once():
     async def wait(seconds):
         with waiting():
             await asyncio.sleep(seconds)
@@ -47,7 +47,7 @@ async def test_waiting_does_not_count_and_waits_at_the_same_time_count_once():
         await clock.hear(lambda: sleep(0.3))
 
 
-async def test_spared_seconds_do_not_count_but_no_more_than_have_passed():
+async def test_spared_seconds_do_not_count_and_are_limited_to_the_elapsed_time():
     clock = Clock(60.0)
 
     async def speak():
@@ -62,7 +62,7 @@ async def test_spared_seconds_do_not_count_but_no_more_than_have_passed():
     assert 0 <= second < first
 
 
-async def test_waiting_outside_a_dialogue_or_in_another_loop_is_nothing():
+async def test_waiting_outside_a_dialogue_or_in_another_loop_has_no_effect():
     with waiting():
         pass
 
@@ -78,7 +78,7 @@ async def test_waiting_outside_a_dialogue_or_in_another_loop_is_nothing():
     assert spoken == "done"
 
 
-async def test_what_a_late_speaker_makes_of_its_cancellation_is_late_all_the_same():
+async def test_a_late_speaker_times_out_even_if_it_catches_its_cancellation():
     async def answers():
         try:
             await asyncio.sleep(60)
@@ -96,7 +96,7 @@ async def test_what_a_late_speaker_makes_of_its_cancellation_is_late_all_the_sam
             await Clock(0.05).hear(speak)
 
 
-async def test_a_cancellation_from_outside_wins_over_what_the_speaker_makes_of_it():
+async def test_an_external_cancellation_wins_over_a_speaker_that_catches_it():
     async def answers():
         try:
             await asyncio.sleep(60)
@@ -111,7 +111,7 @@ async def test_a_cancellation_from_outside_wins_over_what_the_speaker_makes_of_i
 
 
 async def swallow():
-    """Go on for ten seconds whatever comes."""
+    """Ignore every cancellation for ten seconds."""
     end = time.monotonic() + 10
     while time.monotonic() < end:
         try:
@@ -121,7 +121,7 @@ async def swallow():
 
 
 @pytest.mark.slow
-async def test_a_speaker_that_swallows_its_cancellation_is_left_behind_with_its_line():
+async def test_a_speaker_that_ignores_cancellation_is_abandoned_and_its_line_named():
     start = time.monotonic()
     with pytest.raises(AgentError, match=r"no answer in time: test_clock.py:\d+ catches") as late:
         await supervised(lambda abandon: Clock(0.1, AgentError, abandon).hear(swallow))
@@ -129,7 +129,7 @@ async def test_a_speaker_that_swallows_its_cancellation_is_left_behind_with_its_
     assert time.monotonic() - start < 8
 
 
-def test_a_loop_ends_though_a_task_and_a_thread_do_not():
+def test_a_loop_ends_even_if_a_task_and_a_thread_do_not():
     async def work():
         left = [
             asyncio.create_task(swallow()),
@@ -143,7 +143,7 @@ def test_a_loop_ends_though_a_task_and_a_thread_do_not():
     assert time.monotonic() - start < 5
 
 
-def test_calls_share_the_threads_of_a_loop_and_their_errors_arrive():
+def test_calls_in_threads_return_their_results_and_raise_their_errors():
     async def work():
         names = await asyncio.gather(*(asyncio.to_thread(str, n) for n in range(200)))
         with pytest.raises(ZeroDivisionError):
@@ -158,14 +158,14 @@ def blocks(seconds):
 
 
 def computes(seconds):
-    """Keep the GIL, as one call of the C library can."""
+    """Hold the GIL, as a call into C code can."""
     start = time.monotonic()
     while time.monotonic() - start < seconds:
         re.match(r"(a+)+$", "a" * 23 + "b")
 
 
 @pytest.mark.parametrize("block", [blocks, computes])
-async def test_time_in_which_one_speaker_blocks_the_loop_is_that_speaker_s_alone(block):
+async def test_time_in_which_a_speaker_blocks_the_loop_counts_only_for_that_speaker(block):
     async def guilty():
         await asyncio.sleep(0.3)
         block(2 * BLOCKED)
@@ -205,11 +205,11 @@ async def wait_itself():
 async def test_a_speaker_that_blocks_past_its_limit_is_interrupted_and_named(speak):
     async def watched():
         with watched_loop():
-            neighbour = asyncio.create_task(Clock(1.0).hear(lambda: sleep(0.3)))
+            neighbor = asyncio.create_task(Clock(1.0).hear(lambda: sleep(0.3)))
             try:
                 await Clock(1.5).hear(speak)
             finally:
-                assert await neighbour == "done"
+                assert await neighbor == "done"
 
     start = time.monotonic()
     with pytest.raises(AgentError, match=r"test_clock.py:\d+ blocked the event loop: use asyncio"):
@@ -218,14 +218,14 @@ async def test_a_speaker_that_blocks_past_its_limit_is_interrupted_and_named(spe
 
 
 class Loops:
-    """Python code that never ends."""
+    """An agent whose reply is Python code that never ends."""
 
     async def reply(self):
         while True:
             pass
 
 
-def test_in_a_thread_code_that_runs_is_interrupted_too():
+def test_busy_code_in_the_loop_of_another_thread_is_interrupted():
     async def watched():
         with watched_loop():
             await Clock(1.5).hear(Loops().reply)
@@ -237,7 +237,7 @@ def test_in_a_thread_code_that_runs_is_interrupted_too():
         event_loop.run(in_a_thread())
 
 
-async def test_a_place_that_blocks_for_long_is_logged_once(caplog):
+async def test_a_line_that_blocks_the_loop_for_long_is_logged_once(caplog):
     async def speak():
         time.sleep(5.6)  # noqa: ASYNC251 - the mistake under test
 

@@ -1,4 +1,4 @@
-"""The scripts of docs/cluster.md and docs/scaling.md, run as they stand: a scheduler gives only a part's number."""
+"""The scripts of docs/cluster.md and docs/scaling.md, run as written: a scheduler gives only a shard's number."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHARDS = 4
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """Return the environment that every part starts with; its PATH has a `colbench`."""
+    """Return the environment that every shard starts with; its PATH has a `colbench`."""
     place = tmp_path_factory.mktemp("cluster")
     (place / "bin").mkdir()
     command = place / "bin" / "colbench"
@@ -55,7 +55,7 @@ def dialogues(folder):
 
 
 @pytest.mark.slow
-def test_the_slurm_scripts_run_every_part_and_merge_the_run(tmp_path, environment, whole):
+def test_the_slurm_scripts_run_every_shard_and_merge_the_run(tmp_path, environment, whole):
     run = tmp_path / "run"
     for name in ("colbench.sbatch", "merge.sbatch"):
         (tmp_path / name).write_text(file(CLUSTER, name))
@@ -66,7 +66,7 @@ def test_the_slurm_scripts_run_every_part_and_merge_the_run(tmp_path, environmen
     assert dialogues(run) == whole
 
 
-def test_the_slurm_script_has_as_many_tasks_as_parts():
+def test_the_slurm_script_has_as_many_tasks_as_shards():
     array = file(CLUSTER, "colbench.sbatch")
     assert f"#SBATCH --array=1-{SHARDS}\n" in array
     assert f"\nSHARDS={SHARDS}\n" in array
@@ -75,8 +75,8 @@ def test_the_slurm_script_has_as_many_tasks_as_parts():
     )  # sbatch reads its lines up to the first command
 
 
-def started(job, environment, folder):
-    """Start the container of a job, with its variables; its volume is a folder here."""
+def run_container(job, environment, folder):
+    """Run the command of a job's container with its variables; its volume is a local folder."""
     (container,) = job["spec"]["template"]["spec"]["containers"]
     own = {each["name"]: each.get("value", "") for each in container["env"]}
     mounted = {name: value.replace("/runs", str(folder)) for name, value in own.items()}
@@ -85,14 +85,14 @@ def started(job, environment, folder):
 
 
 @pytest.mark.weekly
-def test_the_kubernetes_jobs_run_every_part_and_merge_the_run(tmp_path, environment, whole):
+def test_the_kubernetes_jobs_run_every_shard_and_merge_the_run(tmp_path, environment, whole):
     parts, merging = (
         yaml.safe_load(file(CLUSTER, name)) for name in ("colbench.yaml", "merge.yaml")
     )
     assert parts["spec"]["completions"] == SHARDS
     for index in range(SHARDS):
-        started(parts, environment | {"JOB_COMPLETION_INDEX": str(index)}, tmp_path)
-    started(merging, environment, tmp_path)
+        run_container(parts, environment | {"JOB_COMPLETION_INDEX": str(index)}, tmp_path)
+    run_container(merging, environment, tmp_path)
     assert dialogues(tmp_path / "my-model") == whole
 
 
@@ -113,7 +113,7 @@ def test_the_kubernetes_jobs_are_valid(schema, name):
 
 
 @pytest.mark.weekly
-def test_the_command_of_the_plan_for_a_million_rollouts_is_understood(environment, tmp_path):
+def test_the_documented_command_for_a_million_rollouts_is_accepted(environment, tmp_path):
     own = ("COLBENCH_AGENT", "COLBENCH_TASKS", "COLBENCH_LIMIT")
     plain = {name: value for name, value in environment.items() if name not in own}
     commands = [each for block in blocks("docs/scaling.md") for each in block.commands]

@@ -44,14 +44,14 @@ SHARMA = """
 """Table 1 of Sharma, Wu and Dalal (2005): two CIELAB colors and their difference."""
 
 
-def test_the_difference_is_the_published_one():
+def test_ciede2000_gives_the_published_differences():
     table = np.array([list(map(float, row.split())) for row in SHARMA.split("\n") if row])
     assert len(table) == 34
     assert ciede2000(table[:, :3], table[:, 3:6]) == pytest.approx(table[:, 6], abs=5e-5)
     assert ciede2000(table[:, 3:6], table[:, :3]) == pytest.approx(table[:, 6], abs=5e-5)
 
 
-def test_srgb_becomes_cielab_under_d65():
+def test_srgb_is_converted_to_cielab_under_d65():
     black, white, red, blue = lab(["#000000", "#ffffff", "#ff0000", "#0000ff"])
     assert black == pytest.approx([0, 0, 0], abs=1e-9)
     assert white == pytest.approx([100, 0, 0], abs=0.02)
@@ -59,7 +59,7 @@ def test_srgb_becomes_cielab_under_d65():
     assert blue == pytest.approx([32.30, 79.19, -107.86], abs=0.02)
 
 
-def test_colours_agree_with_scikit_image():
+def test_colors_and_differences_agree_with_scikit_image():
     color = pytest.importorskip("skimage.color", reason="scikit-image is not installed")
     draws = np.random.default_rng(0).integers(0, 256, (2, 500, 3))
     mine = [lab(["#" + bytes(code).hex() for code in codes.tolist()]) for codes in draws]
@@ -68,5 +68,5 @@ def test_colours_agree_with_scikit_image():
     assert ciede2000(*mine) == pytest.approx(color.deltaE_ciede2000(*theirs), abs=0.01)
 
 
-def test_black_and_white_are_a_hundred_apart():
+def test_the_difference_of_black_and_white_is_100():
     assert ciede2000(lab(["#000000"]), lab(["#ffffff"])) == pytest.approx([100], abs=0.01)

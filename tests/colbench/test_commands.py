@@ -1,4 +1,4 @@
-"""Commands of other packages, as they are installed: by their metadata."""
+"""Commands of other packages, which the metadata of the installed packages declares."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def add_to(commands):
 """
 BROKEN = {
     "does not parse": "def add_to(:\n",
-    "needs what is not there": "import a_package_that_nobody_has\n",
-    "fails as it is added": "def add_to(commands):\n    raise RuntimeError('no commands today')\n",
+    "imports a missing package": "import a_package_that_nobody_has\n",
+    "fails when it is added": "def add_to(commands):\n    raise RuntimeError('no commands today')\n",
 }
 
 
 def install(folder: Path, source: str) -> Path:
-    """Return a package `greeter` 1.0 with the command `greet`."""
+    """Write the package `greeter` 1.0 with the command `greet` into a folder, and return the folder."""
     information = folder / "greeter-1.0.dist-info"
     information.mkdir()
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: greeter\nVersion: 1.0\n")
@@ -49,7 +49,7 @@ def colbench(packages: Path, *argv: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_command_of_another_package_is_one_of_colbench(tmp_path: Path) -> None:
+def test_a_command_of_another_package_becomes_a_colbench_command(tmp_path: Path) -> None:
     packages = install(tmp_path, GREETER)
     done = colbench(packages, "greet")
     assert (done.returncode, done.stdout, done.stderr) == (0, "hello\n", "")
@@ -57,7 +57,9 @@ def test_a_command_of_another_package_is_one_of_colbench(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("source", BROKEN.values(), ids=BROKEN)
-def test_one_that_cannot_be_loaded_says_so_and_breaks_no_other(tmp_path: Path, source: str) -> None:
+def test_a_command_that_cannot_be_loaded_is_reported_and_breaks_no_other(
+    tmp_path: Path, source: str
+) -> None:
     packages = install(tmp_path, source)
     asked = colbench(packages, "greet", "--loudly", "you")
     assert asked.returncode == 2

@@ -28,7 +28,7 @@ def test_a_completion_script_names_the_program(shell, capsys):
         ("colbench tasks list bundled:backend/tr", "bundled:backend/train"),
     ],
 )
-def test_bash_completes(typed, completed, tmp_path, capfd):
+def test_bash_completes_commands_flags_and_values(typed, completed, tmp_path, capfd):
     main(["completion", "bash"])
     (tmp_path / "script").write_text(capfd.readouterr().out)
     program = tmp_path / "colbench"

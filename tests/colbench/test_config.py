@@ -74,7 +74,7 @@ OTHER = {
     "agent_price": (1.0, 2.5),
     "human_price": (0.0, 3.0),
 }
-"""Another value than the default for every field."""
+"""A value other than the default for every field."""
 EXECUTION_ARGS = {
     "concurrency": 1,
     "timeout": 3,
@@ -92,12 +92,12 @@ def _prompt(tmp_path, monkeypatch):
     Path("prompt.txt").write_text("hello")
 
 
-def test_pins_and_selection_have_the_fields_that_they_always_had():
+def test_pins_and_selection_have_the_expected_fields():
     assert RunConfig().pins().keys() == PINNED
     assert RunConfig().selection().keys() == SELECTION
 
 
-def test_a_field_changes_the_pins_if_it_is_pinned():
+def test_only_pinned_fields_change_the_pins():
     assert OTHER.keys() == settings().keys()
     before = digest(RunConfig().pins())
     for name, value in OTHER.items():
@@ -105,7 +105,7 @@ def test_a_field_changes_the_pins_if_it_is_pinned():
         assert (after != before) == (name in {*PINNED, "told"}), name
 
 
-def test_the_digests_of_the_pins_are_those_of_earlier_versions():
+def test_the_digests_of_the_pins_match_those_of_earlier_versions():
     everything = RunConfig(**{**OTHER, "told": "asked"})
     assert digest(RunConfig().pins()) == (
         "bdc912e8671f0867ad3eaec75339dc24c14e68b8064cd80dff550a58ffe08617"
@@ -116,12 +116,12 @@ def test_the_digests_of_the_pins_are_those_of_earlier_versions():
 
 
 @pytest.mark.parametrize("role", ["agent_args", "human_args"])
-def test_arguments_that_change_no_number_are_not_pinned(role):
+def test_arguments_that_affect_only_execution_are_not_pinned(role):
     config = RunConfig(**{role: {"temperature": 1, **EXECUTION_ARGS}})
     assert config.pins() == RunConfig(**{role: {"temperature": 1}}).pins()
 
 
-def test_the_page_about_the_configuration_is_up_to_date():
+def test_the_configuration_page_is_up_to_date():
     made = runpy.run_path(str(DOCS / "make_configuration.py"))["page"]()
     committed = (DOCS / "configuration.md").read_text("utf-8")
     assert committed == made, "run `python docs/make_configuration.py`"
@@ -136,7 +136,7 @@ def test_the_page_about_the_configuration_is_up_to_date():
         ({"agent_args": {"a": []}}, r"^agent_args\[...\]: expected true or false, a number or a"),
     ],
 )
-def test_a_wrong_setting_given_in_python_is_named(values, message):
+def test_an_invalid_setting_in_python_is_named(values, message):
     with pytest.raises(UserError, match=message):
         config_of(values)
 
@@ -153,6 +153,6 @@ def test_a_wrong_setting_given_in_python_is_named(values, message):
         ),
     ],
 )
-def test_a_number_that_a_run_file_cannot_hold_is_refused(values, message):
+def test_an_infinite_number_or_nan_is_refused(values, message):
     with pytest.raises(UserError, match=message):
         config_of(values)

@@ -1,4 +1,4 @@
-"""Validation errors in plain words: which key, what was expected, what was given."""
+"""Validation errors in plain words: the key, what was expected, and what was given."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_problem_names_the_key_the_reason_and_the_value(values, message):
     assert str(problem(values)) == message
 
 
-def test_a_table_inside_a_file_is_named():
+def test_a_problem_in_a_table_of_a_file_names_the_table():
     found = problem({"rate": 0, "name": "a"}, Inner, table="train")
     assert (found.key, found.field) == ("train.rate", "train")
     assert str(problem([], Inner, table="train")) == "train: expected a table, got []"
@@ -80,6 +80,6 @@ def test_a_table_inside_a_file_is_named():
         ("description", None),
     ],
 )
-def test_a_misspelling_is_told_from_another_name(name, right):
+def test_a_misspelling_is_distinguished_from_a_different_name(name, right):
     known = ("problem_description", "ground_truth", "test_cases", "hidden_information", "id")
     assert misspelled(name, known) == right

@@ -1,4 +1,4 @@
-"""Datasheets: every figure against one that was counted by hand, or in another way."""
+"""Datasheets: every figure is compared with one that was counted manually or computed in another way."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FLAWED = {
     "strange": ("def strange(a):\n    return (lambda: a) if a else 'x'", "0", "1"),
 }
 WORDS = {name: f"my {name} wish about {name} and what {name} does" for name in FLAWED}
-BY_HAND = {
+EXPECTED = {
     "the request is a near-duplicate": 1,  # `again`
     "the reference is the same as an earlier one": 1,  # `again`
     "all calls give the same value": 2,  # constant, nothing
@@ -39,7 +39,7 @@ BY_HAND = {
     "some value cannot be compared": 1,  # strange
     "no call can be scored": 2,  # hangs, chance
     "the reference does not score 1 (in the default mode)": 0,
-    # nothing, some_nothing: None; raises, hangs: no value; strange: equal to nothing; chance: nothing remains
+    # nothing, some_nothing: None; raises, hangs: no value; strange: equal to no value; chance: no call remains
     "the reference does not score 1 officially": 6,
 }
 
@@ -67,7 +67,7 @@ def flawed(tmp_path):
 
 @pytest.fixture
 def sheet(tmp_path):
-    """Return the cells of a source's sheet by the first cell of their row, and its text."""
+    """Return a function that makes a source's sheet and returns its cells, by the first cell of a row, and its text."""
 
     def sheet(source, *flags):
         out = tmp_path / "sheet.md"
@@ -80,14 +80,14 @@ def sheet(tmp_path):
     return sheet
 
 
-def test_planted_flaws_are_counted_as_by_hand(flawed, sheet):
+def test_planted_flaws_are_counted_correctly(flawed, sheet):
     cells, _ = sheet(flawed)
-    for flaw, number in BY_HAND.items():
+    for flaw, number in EXPECTED.items():
         (found,) = [cells[name] for name in cells if name.startswith(flaw)]
         assert found == [str(number)], flaw
 
 
-def test_statistics_are_as_counted_by_hand(flawed, sheet):
+def test_statistics_equal_manual_counts(flawed, sheet):
     cells, text = sheet(flawed, "--origin", "a | b")
     assert text.startswith("# `flawed.jsonl`\n")
     assert cells["Size"] == ["9 tasks, and 2 rows that cannot be read"]
@@ -108,7 +108,7 @@ def test_statistics_are_as_counted_by_hand(flawed, sheet):
     assert cells["tasks"] == ["1", "3", "3", "2"]
 
 
-def test_the_hash_is_of_the_exported_bytes_and_no_row_is_shown(sheet, tmp_path):
+def test_the_hash_covers_the_exported_bytes_and_no_task_content_is_shown(sheet, tmp_path):
     tasks = generate(FAMILIES["parking"], 4, "sheet")
     path = tmp_path / "tasks.jsonl"
     path.write_bytes(lines(tasks))
@@ -124,13 +124,13 @@ def test_the_hash_is_of_the_exported_bytes_and_no_row_is_shown(sheet, tmp_path):
     assert not any(task.request in text or task.hidden.reference in text for task in tasks)
 
 
-def test_a_set_of_known_families_is_played_and_asked(sheet, tmp_path):
+def test_known_families_get_policy_success_rates_and_question_shares(sheet, tmp_path):
     tasks = generate(FAMILIES["parking"], 10, "sheet") + generate(FAMILIES["grading"], 10, "sheet")
     path = tmp_path / "tasks.jsonl"
     path.write_bytes(lines(tasks))
     cells, text = sheet(path)
     hidden = [(task, fact) for task in tasks for fact in task.hidden.facts if not fact.stated]
-    usual = [by_the_book(task)[fact.name][1] for task, fact in hidden]
+    usual = [stated_choices(task)[fact.name][1] for task, fact in hidden]
     cost = f"{100 * sum(usual) / len(usual):.1f}%"
     constant, guess = constant_and_usual(tasks)
     assert cells["**all**"] == ["20", constant, guess, "100.0%", cost, cost]
@@ -138,7 +138,7 @@ def test_a_set_of_known_families_is_played_and_asked(sheet, tmp_path):
     assert f"{len(hidden)} dialogues succeeded or failed as expected" in text
     for family, name in {(task.family, fact.name) for task, fact in hidden}:
         those = [
-            by_the_book(task)[name][1]
+            stated_choices(task)[name][1]
             for task, fact in hidden
             if (task.family, fact.name) == (family, name)
         ]
@@ -151,7 +151,7 @@ def test_a_set_of_known_families_is_played_and_asked(sheet, tmp_path):
     assert cells["an unrelated question gets no fact"][0].endswith(f" of {12 * len(tasks)}")
 
 
-def test_a_policy_fitted_to_few_tasks_is_left_out(sheet, tmp_path):
+def test_the_constant_policy_is_left_out_for_families_with_few_tasks(sheet, tmp_path):
     path = tmp_path / "tasks.jsonl"
     tasks = generate(FAMILIES["parking"], 10, "sheet") + generate(FAMILIES["grading"], 9, "sheet")
     path.write_bytes(lines(tasks))
@@ -162,7 +162,7 @@ def test_a_policy_fitted_to_few_tasks_is_left_out(sheet, tmp_path):
     assert "Families with fewer than 10 tasks are left out (–)" in text
 
 
-def test_the_sheet_of_a_part_does_not_call_itself_the_whole_set(sheet):
+def test_the_sheet_of_a_selection_names_its_limit(sheet):
     cells, text = sheet("bundled:frontend", "--limit", "6", "--sample", "0")
     assert text.startswith("# `bundled:frontend`: 6 tasks (`--limit 6`)\n")
     assert cells["Size"] == ["6 tasks; the whole set has 500, selected by `--limit 6`"]
@@ -174,8 +174,8 @@ def decision(task, name):
     return next(d for d in FAMILIES[task.family].decisions if d.name == name)
 
 
-def by_the_book(task):
-    """Return by decision the choice that the task's fact states, and True if it is the usual choice."""
+def stated_choices(task):
+    """Return, by decision, the choice that the task's fact states, and whether it is the usual choice."""
     family, theme = recognize(task.request)
     said = {fact.name: fact.statement for fact in task.hidden.facts}
     chosen = {
@@ -186,17 +186,17 @@ def by_the_book(task):
 
 
 def constant_and_usual(tasks):
-    """Return the share solved by the most frequent choices, and by the usual ones; run here, being our own code."""
+    """Return the shares solved by the most frequent and by the usual choices. The code is our own, so it runs here."""
     counts = defaultdict(Counter)
     for task in tasks:
         for fact in task.hidden.facts:
             if not fact.stated:
-                counts[task.family, fact.name][by_the_book(task)[fact.name][0]] += 1
+                counts[task.family, fact.name][stated_choices(task)[fact.name][0]] += 1
     wins = Counter()
     for task in tasks:
         family, theme = recognize(task.request)
         for policy in ("constant", "usual"):
-            design = {name: choice for name, (choice, _) in by_the_book(task).items()}
+            design = {name: choice for name, (choice, _) in stated_choices(task).items()}
             for fact in task.hidden.facts:
                 if not fact.stated and policy == "constant":
                     design[fact.name] = counts[task.family, fact.name].most_common(1)[0][0]
@@ -214,7 +214,7 @@ def values(source, task):
     return [eval(call, dict(namespace)) for call in task.hidden.tests]
 
 
-def test_a_sample_is_the_first_tasks(sheet, tmp_path):
+def test_sample_limits_the_number_of_tasks_played(sheet, tmp_path):
     path = tmp_path / "tasks.jsonl"
     path.write_bytes(lines(generate(FAMILIES["parking"], 3, "sheet")))
     cells, _ = sheet(path, "--sample", "2")
@@ -222,7 +222,7 @@ def test_a_sample_is_the_first_tasks(sheet, tmp_path):
     assert cells["**all**"][0] == "2"
 
 
-def test_pages_are_described_and_only_rendered_where_asked(sheet, tmp_path):
+def test_pages_are_described_but_not_rendered_without_a_browser(sheet, tmp_path):
     path = tmp_path / "pages.jsonl"
     page = "<html><body>Tea</body></html>"
     path.write_text(json.dumps({"problem_description": "A page. For tea!", "ground_truth": page}))
@@ -232,7 +232,7 @@ def test_pages_are_described_and_only_rendered_where_asked(sheet, tmp_path):
 
 
 @pytest.mark.weekly
-def test_a_page_that_changes_is_a_flaw(browser, sheet, tmp_path):
+def test_stable_pages_are_reported_with_no_differing_renders(browser, sheet, tmp_path):
     path = tmp_path / "pages.jsonl"
     pages = ["<html><body>Tea</body></html>", "<html><body>Coffee</body></html>"]
     path.write_text(
@@ -243,7 +243,7 @@ def test_a_page_that_changes_is_a_flaw(browser, sheet, tmp_path):
     assert cells[name] == ["0"]
 
 
-def test_the_sheet_is_printed_without_a_file(flawed, capsys):
+def test_the_sheet_is_printed_if_no_file_is_named(flawed, capsys):
     assert main(["tasks", "datasheet", str(flawed), "--license", "CC0", "--limit", "1"]) == 0
     assert capsys.readouterr().out.startswith("# `flawed.jsonl`: 1 task (`--limit 1`)")
 
@@ -255,16 +255,14 @@ def test_the_sheet_is_printed_without_a_file(flawed, capsys):
         ("generated:frontend/train?number=1", "the training split"),
     ],
 )
-def test_generated_sets_say_themselves_where_they_are_from(source, said, capsys):
+def test_sheets_of_generated_sets_state_origin_and_license(source, said, capsys):
     assert main(["tasks", "datasheet", source, "--sample", "0"]) == 0
     sheet = capsys.readouterr().out
     assert said in sheet
     assert "| License | Apache-2.0" in sheet
 
 
-def test_official_rows_say_their_license_and_how_many_of_them_there_are(
-    tmp_path, monkeypatch, capsys
-):
+def test_the_sheet_of_official_rows_states_their_license_and_total(tmp_path, monkeypatch, capsys):
     folder = tmp_path / "backend_tasks"
     folder.mkdir()
     (folder / "test.jsonl").write_text(json.dumps(row("", WORDS["fine"], *FLAWED["fine"])))
@@ -286,14 +284,14 @@ def test_official_rows_say_their_license_and_how_many_of_them_there_are(
         (["--license", "x", "--limit", "zero"], "--limit: expected a whole number"),
     ],
 )
-def test_a_mistake_is_one_clear_line(flawed, capsys, flags, message):
+def test_invalid_arguments_are_reported_without_a_traceback(flawed, capsys, flags, message):
     assert main(["tasks", "datasheet", str(flawed), *flags]) == 2
     said = capsys.readouterr().err.strip()
     assert message in said
     assert "Traceback" not in said
 
 
-def test_an_existing_sheet_is_kept_unless_told(flawed, tmp_path, capsys):
+def test_an_existing_sheet_is_kept_without_overwrite(flawed, tmp_path, capsys):
     out = tmp_path / "sheet.md"
     out.write_text("mine")
     argv = ["tasks", "datasheet", str(flawed), "--license", "x", "--out", str(out), "--limit", "1"]
@@ -304,7 +302,7 @@ def test_an_existing_sheet_is_kept_unless_told(flawed, tmp_path, capsys):
     assert out.read_text().startswith("# ")
 
 
-def test_near_duplicates_are_those_that_a_comparison_of_all_pairs_finds():
+def test_near_duplicates_equal_those_of_a_comparison_of_all_pairs():
     chance = random.Random(5)
     vocabulary = "the a fee park car hour day night price each for of is".split()
     requests = []
@@ -314,19 +312,19 @@ def test_near_duplicates_are_those_that_a_comparison_of_all_pairs_finds():
             words[chance.randrange(len(words))] = chance.choice(vocabulary)
             requests.append(" ".join(words))
 
-    def runs(text):
+    def trigrams(text):
         words = text.split()
         return {tuple(words[n : n + 3]) for n in range(max(len(words) - 3, 0) + 1)}
 
-    def alike(one, other):
-        return 5 * len(runs(one) & runs(other)) >= 4 * len(runs(one) | runs(other))
+    def similar(one, other):
+        return 5 * len(trigrams(one) & trigrams(other)) >= 4 * len(trigrams(one) | trigrams(other))
 
-    found = [any(alike(one, other) for other in requests[:n]) for n, one in enumerate(requests)]
+    found = [any(similar(one, other) for other in requests[:n]) for n, one in enumerate(requests)]
     assert 20 < sum(found) < 200
     assert near_duplicates(requests) == sum(found)
 
 
-def test_near_duplicates_are_counted_before_the_signature_without_case_and_marks():
+def test_near_duplicates_ignore_signature_case_and_punctuation():
     one = "Please count the eggs of my hens. The signature: def eggs(hens)"
     same = "please, count the eggs (of my hens)! The signature: def other_name(days, weeks)"
     assert near_duplicates([one, same, "Something else entirely: def eggs(hens)"]) == 1

@@ -1,4 +1,4 @@
-"""The limit on open files: raised where that is allowed, and refused in words where it is too low."""
+"""The limit on open files: it is raised where that is allowed, and a run that needs more is refused."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ code = main(["eval", "--limit", "80", "--trials", "2", "--concurrency", "150", "
 print("soft", resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 sys.exit(code)
 """
+AGENT = """
+print('{"type": "ready", "protocol": "colbench-agent/1", "name": "silent"}', flush=True)
+input()
+"""
 
 
 def evaluate(cwd, soft, hard, *flags):
@@ -23,13 +27,13 @@ def evaluate(cwd, soft, hard, *flags):
 
 
 @pytest.mark.slow
-def test_a_low_limit_is_raised_as_far_as_allowed(tmp_path):
+def test_a_low_limit_is_raised_to_the_hard_limit(tmp_path):
     ended = evaluate(tmp_path, 64, 900, "--agent", "blank")
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.endswith("soft 900\n")
 
 
-def test_a_limit_that_cannot_hold_the_run_is_refused_with_the_concurrency_that_fits(tmp_path):
+def test_a_run_that_needs_too_many_files_is_refused_with_a_concurrency_that_fits(tmp_path):
     ended = evaluate(tmp_path, 64, 500, "--agent", "blank")
     assert ended.returncode == 2
     assert "--concurrency 150: about 650 open files are needed" in ended.stderr
@@ -38,6 +42,9 @@ def test_a_limit_that_cannot_hold_the_run_is_refused_with_the_concurrency_that_f
     assert not (tmp_path / "run").exists()
 
 
-def test_an_agent_that_is_a_program_needs_more(tmp_path):
-    ended = evaluate(tmp_path, 64, 900, "--agent", f"cmd:{sys.executable} -c pass")
+def test_a_cmd_agent_needs_more_open_files(tmp_path):
+    (tmp_path / "agent.py").write_text(AGENT)
+    ended = evaluate(tmp_path, 64, 900, "--agent", f"cmd:{sys.executable} agent.py")
     assert ended.returncode == 2
+    assert "--concurrency 150: about 1400 open files are needed" in ended.stderr
+    assert "the limit of this process is 900" in ended.stderr

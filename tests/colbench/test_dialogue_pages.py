@@ -1,4 +1,4 @@
-"""Dialogues about pages: which page is the answer, and who is handed pictures."""
+"""Dialogues about pages: which page is the answer, and which agents receive pictures."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ FIRST = "Here: <html><p>one</p></html>"
 SECOND = "Better: ```html\n<html><p>two</p></html>\n```"
 
 
-class Says:
-    """An agent that says one thing after the other and keeps the pictures it is handed."""
+class ScriptedAgent:
+    """An agent that gives its replies in order and keeps the pictures it receives."""
 
     def __init__(self, *replies):
         self.replies = list(replies)
@@ -34,12 +34,12 @@ class Says:
         return self.replies.pop(0)
 
 
-class Sees(Says):
+class SeeingAgent(ScriptedAgent):
     accepts_images = True
 
 
-class Shows:
-    """A human whose every answer goes with a picture."""
+class PictureHuman:
+    """A human that sends a picture with every reply."""
 
     async def respond(self, task, dialogue):
         return Message(role="user", content="bluer", images=(b"png",))
@@ -48,7 +48,9 @@ class Shows:
 async def talk(agent, max_turns=10):
     turns = []
     clock = Clock(5)
-    return await play(TASK, agent, Shows(), max_turns=max_turns, clock=clock, turns=turns), turns
+    return await play(
+        TASK, agent, PictureHuman(), max_turns=max_turns, clock=clock, turns=turns
+    ), turns
 
 
 @pytest.mark.parametrize(
@@ -62,27 +64,30 @@ async def talk(agent, max_turns=10):
     ],
 )
 async def test_the_last_page_shown_is_the_answer(replies, answer):
-    ending, _ = await talk(Says(*replies))
+    ending, _ = await talk(ScriptedAgent(*replies))
     assert (ending.answer, ending.ended_by) == (answer, "answer")
 
 
-async def test_at_the_limit_too_the_last_page_shown_is_the_answer():
-    ending, _ = await talk(Says(FIRST, "And now?"), max_turns=2)
+async def test_the_last_page_shown_is_the_answer_at_the_turn_limit():
+    ending, _ = await talk(ScriptedAgent(FIRST, "And now?"), max_turns=2)
     assert (ending.answer, ending.ended_by) == (FIRST, "limit")
 
 
-async def test_a_function_is_what_the_agent_ended_on_whatever_it_showed_before():
+async def test_the_answer_to_a_backend_task_is_never_an_earlier_page():
     backend = Task(
         id="b", domain="backend", request="f", hidden=Hidden(reference="x", tests=("f()",))
     )
     clock = Clock(5)
-    agent = Says(FIRST, "I WANT TO ANSWER: none")
-    ending = await play(backend, agent, Shows(), max_turns=9, clock=clock, turns=[])
+    agent = ScriptedAgent(FIRST, "I WANT TO ANSWER: none")
+    ending = await play(backend, agent, PictureHuman(), max_turns=9, clock=clock, turns=[])
     assert ending.answer == "none"
 
 
-async def test_only_an_agent_that_accepts_pictures_is_handed_them():
-    blind, seeing = Says(FIRST, "I WANT TO ANSWER:"), Sees(FIRST, "I WANT TO ANSWER:")
+async def test_only_an_agent_that_accepts_images_receives_them():
+    blind, seeing = (
+        ScriptedAgent(FIRST, "I WANT TO ANSWER:"),
+        SeeingAgent(FIRST, "I WANT TO ANSWER:"),
+    )
     await talk(blind)
     await talk(seeing)
     assert blind.images == [(), (), ()]
@@ -90,7 +95,7 @@ async def test_only_an_agent_that_accepts_pictures_is_handed_them():
 
 
 class Judge:
-    """A scorer that counts the letters of a page."""
+    """A scorer that counts the characters of a page."""
 
     def __init__(self, error=None):
         self.error = error
@@ -120,27 +125,27 @@ def rollout(answer):
     )
 
 
-async def test_every_turn_with_a_page_is_scored_and_the_last_by_the_answer():
+async def test_each_turn_with_a_page_is_scored_and_the_last_turn_by_the_answer():
     scored = await score_rollout(Judge(), TASK, rollout(SECOND), SECOND)
     values = [turn.score and turn.score.value for turn in scored.turns]
     assert values == [len(FIRST), None, len(SECOND)]
     assert scored.scores["default"].value == len(SECOND)
 
 
-async def test_a_browser_that_fails_leaves_the_dialogue_unscored():
+async def test_a_render_failure_leaves_the_dialogue_unscored():
     scored = await score_rollout(Judge(RenderError("gone")), TASK, rollout(SECOND), SECOND)
     assert (scored.scores, scored.failure.boundary, scored.settled) == ({}, "render", False)
 
 
 class FollowingJudge(Judge):
-    """A judge that counts a reply's words as differences pointed out, all of them fixed."""
+    """A judge that counts each word of a reply as a difference that was pointed out and then fixed."""
 
     async def score_replies(self, task, shown, replies):
         assert len(shown) == len(replies)
         return [reply and Followed(fixed=len(reply.split())) for reply in replies]
 
 
-async def test_every_turn_says_what_became_of_what_the_human_pointed_out():
+async def test_each_turn_records_how_many_named_differences_were_fixed():
     talked = rollout(SECOND)
     turns = tuple(
         replace(turn, human=human)

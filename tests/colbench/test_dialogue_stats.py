@@ -1,4 +1,4 @@
-"""The statistics of a dialogue say what the dialogue says, and take little memory."""
+"""The statistics of a dialogue: they agree with the dialogue and take little memory."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from colbench.report.dialogue_stats import NEVER, Measurer, agent_words, human_w
 from colbench.rollout import Failure, Rollout, Turn, cell_key, encode_rollout
 from colbench.score import Score
 
-BYTES, OF_PAGES = 700, 1_600
-"""Bytes for a dialogue, and for one about pages; its line in the file has ten times as many."""
+BYTES, PAGE_BYTES = 700, 1_600
+"""Maximum bytes for a dialogue, and for one about pages. Its line in the file is ten times as long."""
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def run(tmp_path_factory):
     return colbench.evaluate(agent="demonstrator", limit=40, out=out)
 
 
-def test_what_is_kept_is_what_the_rollout_says(run):
+def test_the_statistics_agree_with_the_rollout(run):
     measurer = Measurer()
     (domain,) = run.report.domains
     lead = colbench.registry.get_domain(domain).primary
@@ -55,7 +55,7 @@ def test_what_is_kept_is_what_the_rollout_says(run):
         assert len(found.hidden) == rollout.asking.hidden
 
 
-def test_a_failure_of_the_agent_is_one_in_the_statistics_too(run):
+def test_agent_failures_are_settled_and_endpoint_failures_are_not(run):
     failure = Failure(boundary="agent", reason="boom", kind="exception")
     crashed = replace(run.rollouts[0], failure=failure, answer=None, scores={})
     found = Measurer().measure(crashed, 0, run.tasks[0])
@@ -66,8 +66,8 @@ def test_a_failure_of_the_agent_is_one_in_the_statistics_too(run):
     assert not Measurer().measure(lost, 0, run.tasks[0]).settled
 
 
-def test_equal_values_of_different_kinds_stay_apart(run):
-    """(0, 0, 0) and (0.0, 0.0, 0.0) are equal to Python, and another number in a report."""
+def test_equal_values_of_different_types_are_not_merged(run):
+    """Keep integers and floats separate: (0, 0, 0) and (0.0, 0.0, 0.0) are equal in Python, but not in a report."""
     rollout = run.rollouts[0]
     measurer = Measurer()
     first = measurer.measure(rollout, 0, run.tasks[0])
@@ -78,8 +78,8 @@ def test_equal_values_of_different_kinds_stay_apart(run):
     assert all(type(turn) is int for turn in again.told_at)
 
 
-def about_pages(number):
-    """Return a dialogue with ten pages, each with metrics of its own in both modes, as a file has it."""
+def page_dialogue(number):
+    """Return a dialogue as read from a file: ten pages, each with its own metrics, and final scores in both modes."""
     names = [metric.name for metric in get_domain("frontend").metrics]
 
     def score(turn):
@@ -108,17 +108,17 @@ def about_pages(number):
 @pytest.mark.weekly
 def test_a_dialogue_about_pages_takes_less_than_two_kilobytes():
     measurer = Measurer()
-    kept = [measurer.measure(about_pages(number), number) for number in range(100)]
-    metrics = about_pages(7).scores["default"].metrics
+    kept = [measurer.measure(page_dialogue(number), number) for number in range(100)]
+    metrics = page_dialogue(7).scores["default"].metrics
     assert dict(kept[7].scores["default"].metrics) == metrics
     assert kept[7].scores["default"].metrics.get("none") is None
     gc.collect()
     tracemalloc.start()
-    kept = [measurer.measure(about_pages(number), number) for number in range(1_000)]
+    kept = [measurer.measure(page_dialogue(number), number) for number in range(1_000)]
     gc.collect()
     taken, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert taken / len(kept) < OF_PAGES
+    assert taken / len(kept) < PAGE_BYTES
 
 
 @pytest.mark.weekly

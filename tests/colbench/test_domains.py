@@ -45,7 +45,7 @@ def install(folder: Path, package: str, entry: str) -> None:
 
 
 def python(code: str, *folders: Path) -> tuple[str, str]:
-    """Return what a Python prints, and what it logs, that finds these folders' packages."""
+    """Run code in a Python that finds the packages in these folders. Return its standard output and standard error."""
     path = os.pathsep.join(map(str, folders))
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -73,7 +73,7 @@ def python(code: str, *folders: Path) -> tuple[str, str]:
         ("", "AttributeError"),
     ],
 )
-def test_a_domain_with_a_mistake_is_named_and_stops_no_other(
+def test_an_invalid_domain_is_named_and_the_others_still_work(
     tmp_path: Path, module: str, flaw: str
 ):
     install(tmp_path, "mine", "mine = its_module:Mine")
@@ -88,7 +88,7 @@ def test_a_domain_with_a_mistake_is_named_and_stops_no_other(
     assert flaw in logged
 
 
-def test_a_domain_in_a_single_module_has_the_prompts_of_colbench(tmp_path: Path):
+def test_a_domain_in_a_single_module_uses_the_prompts_of_colbench(tmp_path: Path):
     install(tmp_path, "mine", "mine = its_module:Mine")
     (tmp_path / "its_module.py").write_text(DOMAIN + '    noun = "rhyme"\n')
     said, names = json.loads(python(SHOW, tmp_path)[0])
@@ -96,7 +96,7 @@ def test_a_domain_in_a_single_module_has_the_prompts_of_colbench(tmp_path: Path)
     assert "mine" in names
 
 
-def test_a_name_that_two_packages_use_is_refused(tmp_path: Path):
+def test_a_domain_name_defined_by_two_packages_is_refused(tmp_path: Path):
     install(tmp_path / "one", "one", "mine = one:Mine")
     install(tmp_path / "two", "two", "mine = two:Mine")
     said, _ = json.loads(python(SHOW, tmp_path / "one", tmp_path / "two")[0])
@@ -105,7 +105,7 @@ def test_a_name_that_two_packages_use_is_refused(tmp_path: Path):
     )
 
 
-def test_a_run_records_the_package_of_a_domain_from_outside(tmp_path: Path):
+def test_a_run_records_the_package_of_a_third_party_domain(tmp_path: Path):
     install(tmp_path, "mine", "mine = its_module:Mine")
     (tmp_path / "its_module.py").write_text(DOMAIN)
     code = (
@@ -115,13 +115,13 @@ def test_a_run_records_the_package_of_a_domain_from_outside(tmp_path: Path):
     assert python(code, tmp_path)[0] == "{'mine': 'mine 1.0'}\n"
 
 
-def test_the_domains_of_colbench_are_pinned_by_its_version():
+def test_built_in_domains_have_no_pin_of_their_own():
     assert [package_of(name) for name in ("backend", "frontend")] == ["", ""]
     assert "domains" not in RunResources(RunConfig(), (), ["backend"]).pins
     assert {"backend", "frontend"} <= {domain.name for domain in installed_domains()}
 
 
-def test_a_mode_that_a_domain_does_not_have_is_refused(tmp_path: Path):
+def test_a_scoring_mode_that_a_domain_lacks_is_refused(tmp_path: Path):
     install(tmp_path, "mine", "mine = its_module:Mine")
     (tmp_path / "its_module.py").write_text(DOMAIN)
     code = (
@@ -134,6 +134,6 @@ def test_a_mode_that_a_domain_does_not_have_is_refused(tmp_path: Path):
     assert python(code, tmp_path)[0] == said
 
 
-def test_an_unknown_domain_is_refused_with_those_that_are_installed():
+def test_an_unknown_domain_is_refused_with_the_installed_ones():
     with pytest.raises(UserError, match=r"unknown domain `mobile`; installed: backend, front"):
         get_domain("mobile")

@@ -64,7 +64,7 @@ def test_a_named_sandbox_tier_is_recorded_in_the_configuration_and_in_every_scor
     assert {score.environment.split()[0] for score in scores} == {"T2"}
 
 
-def test_specs_are_evaluated_and_nothing_is_printed(capsys, tmp_path, monkeypatch):
+def test_specs_are_evaluated_without_output_or_files(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = colbench.evaluate(agent="interviewer", **FEW)
     assert run.report.domains["backend"].success_rate.mean == 1.0
@@ -73,7 +73,7 @@ def test_specs_are_evaluated_and_nothing_is_printed(capsys, tmp_path, monkeypatc
     assert list(tmp_path.iterdir()) == []
 
 
-def test_objects_are_evaluated_as_agent_human_and_tasks(tmp_path):
+def test_agent_human_and_tasks_can_be_objects(tmp_path):
     tasks = colbench.load_tasks("bundled:backend", limit=2)
     run = colbench.evaluate(agent=Asks(), human=Silent(), tasks=tasks, out=tmp_path / "run")
     assert [rollout.turns[0].human for rollout in run.rollouts] == ["I do not know."] * 2
@@ -84,7 +84,7 @@ def test_objects_are_evaluated_as_agent_human_and_tasks(tmp_path):
     assert again.report.domains["backend"].success_rate.mean == 0.0
 
 
-def test_a_finished_run_is_resumed_in_its_folder_and_observed(tmp_path):
+def test_an_observer_sees_the_events_of_a_new_and_of_a_resumed_run(tmp_path):
     first, second = Watching(), Watching()
     for watching in (first, second):
         colbench.evaluate(agent="guesser", out=tmp_path / "run", observer=watching, **FEW)
@@ -96,14 +96,14 @@ def test_a_finished_run_is_resumed_in_its_folder_and_observed(tmp_path):
     assert sorted(second.events[1:4]) == finished
 
 
-async def test_it_runs_where_an_event_loop_runs():
+async def test_evaluate_works_inside_a_running_event_loop():
     run = colbench.evaluate(agent="guesser", **FEW)
     assert len(run.rollouts) == 3
     also = await colbench.evaluate_async(agent=Asks(), **FEW)
     assert len(also.rollouts) == 3
 
 
-def test_it_runs_in_a_thread():
+def test_evaluate_works_in_a_thread():
     found: list[colbench.Run] = []
     thread = threading.Thread(
         target=lambda: found.append(colbench.evaluate(agent="guesser", **FEW))
@@ -121,7 +121,7 @@ def test_a_run_without_a_folder_can_be_saved(tmp_path):
         run.save(tmp_path / "kept")
 
 
-def test_a_run_is_a_table_and_a_dataset():
+def test_a_run_converts_to_a_table_and_a_dataset():
     run = colbench.evaluate(agent="interviewer", **FEW)
     frame = run.to_pandas()
     assert list(frame["success"]) == [1.0] * 3
@@ -138,7 +138,7 @@ def test_a_run_is_a_table_and_a_dataset():
 
 
 class Hurries(Asks):
-    """An agent that ends its dialogues in the opposite order of the tasks."""
+    """An agent that finishes its dialogues in the reverse order of the tasks."""
 
     def __init__(self, tasks: Sequence[colbench.Task]) -> None:
         self.requests = [task.request for task in tasks]
@@ -149,7 +149,7 @@ class Hurries(Asks):
         return f"{ANSWER_MARKER}\npass"
 
 
-def test_rollouts_have_the_order_of_the_tasks_and_not_that_of_their_ends(tmp_path):
+def test_rollouts_are_in_task_order_and_not_in_finishing_order(tmp_path):
     tasks = colbench.load_tasks("bundled:backend", limit=3)[::-1]
     run = colbench.evaluate(
         agent=Hurries(tasks), tasks=tasks, trials=2, out=tmp_path, sandbox_workers=1
@@ -160,7 +160,7 @@ def test_rollouts_have_the_order_of_the_tasks_and_not_that_of_their_ends(tmp_pat
     assert [(each.task_id, each.trial) for each in run.rollouts] == planned
     assert run.to_pandas()["task_id"].tolist() == [name for name, _ in planned]
 
-    (tmp_path / "tasks.jsonl").unlink()  # of unknown tasks
+    (tmp_path / "tasks.jsonl").unlink()  # without this file, the order of the tasks is unknown
     again = colbench.load_run(tmp_path)
     assert [(each.task_id, each.trial) for each in again.rollouts] == ended
 
@@ -199,7 +199,7 @@ def test_a_wrong_argument_is_named(given, message):
         colbench.evaluate(**{"agent": "guesser", "limit": 1, **given})
 
 
-def test_an_error_is_not_raised_while_another_one_is_handled():
+def test_a_user_error_is_raised_without_a_chained_exception():
     with pytest.raises(colbench.UserError) as raised:
         colbench.evaluate(agent="my_agent.py:MyAgent")
     assert raised.value.__context__ is None
@@ -210,7 +210,7 @@ def test_a_folder_without_a_run_is_refused(tmp_path):
         colbench.load_run(tmp_path)
 
 
-def test_two_evaluations_at_once_share_a_loop():
+def test_two_evaluations_run_concurrently_in_one_event_loop():
     async def both() -> list[colbench.Run]:
         runs = (colbench.evaluate_async(agent=agent, **FEW) for agent in ("guesser", Asks()))
         return await asyncio.gather(*runs)
@@ -218,7 +218,7 @@ def test_two_evaluations_at_once_share_a_loop():
     assert [len(run.rollouts) for run in asyncio.run(both())] == [3, 3]
 
 
-def test_a_run_with_tasks_given_as_objects_can_be_read_again(tmp_path):
+def test_a_run_with_task_objects_can_be_loaded(tmp_path):
     task = colbench.Task(
         id="one",
         domain="backend",
@@ -233,7 +233,7 @@ def test_a_run_with_tasks_given_as_objects_can_be_read_again(tmp_path):
     assert again.tasks[0].hidden.information == task.hidden.reference
 
 
-def test_a_task_that_could_not_be_read_from_a_file_is_refused_by_its_name():
+def test_a_task_object_with_invalid_content_is_refused_with_its_id():
     hidden = colbench.Hidden(reference="", tests=("f()",))
     task = colbench.Task(id="one", domain="backend", request="Write f().", hidden=hidden)
     with pytest.raises(colbench.DataError, match=r"tasks: `one`: `ground_truth` is empty"):

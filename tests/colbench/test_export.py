@@ -1,4 +1,4 @@
-"""Exported tasks are the same tasks, whole files or none, and the official form has nothing that is ours."""
+"""Exports of tasks: the tasks are unchanged, a file is whole or absent, and the official form has no extra fields."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def tasks():
 
 @pytest.fixture
 def write(tmp_path):
-    """Export tasks; gives the path."""
+    """Return a function that exports tasks to a file and returns its path."""
 
     def write(tasks, name, *flags):
         source, out = tmp_path / "source.jsonl", tmp_path / name
@@ -57,7 +57,7 @@ def write(tmp_path):
     return write
 
 
-def test_json_lines_have_the_bytes_that_bundled_sets_are_hashed_by(tasks, write, capsys):
+def test_exported_json_lines_equal_the_bytes_that_the_reported_hash_covers(tasks, write, capsys):
     out = write(tasks, "out.jsonl")
     assert out.read_bytes() == lines(tasks)
     said = capsys.readouterr().err
@@ -78,7 +78,7 @@ def test_a_parquet_file_is_read_back_as_the_same_tasks(tasks, write, which):
     assert resolve_tasks(f"file:{out}") == chosen[which]
 
 
-def test_a_parquet_file_is_a_table_for_datasets_with_nested_facts(tasks, write, tmp_path):
+def test_the_datasets_package_reads_a_parquet_file_with_nested_facts(tasks, write, tmp_path):
     from datasets import Dataset
 
     out = write(tasks, "out.parquet", "--format", "parquet")
@@ -125,8 +125,8 @@ def test_the_official_form_is_read_by_the_official_loader(tasks, write, tmp_path
     assert not any(task.hidden.facts for task in found)
 
 
-def test_real_rows_exported_officially_are_the_same_rows(official_backend, tmp_path):
-    """But for the names of the calls, which no task keeps: two of 400 rows name them otherwise."""
+def test_official_rows_are_unchanged_by_an_official_export(official_backend, tmp_path):
+    """Compare all but the names of the calls: tasks do not keep these, and two of 400 rows name them differently."""
     out = tmp_path / "out.jsonl"
     argv = ["tasks", "export", str(official_backend), "--out", str(out), "--format", "official"]
     assert main(argv) == 0
@@ -141,13 +141,13 @@ def test_real_rows_exported_officially_are_the_same_rows(official_backend, tmp_p
     assert [list(row) for row in after] == [list(row) for row in before]
 
 
-def test_a_selection_is_exported(tasks, write):
+def test_limit_and_task_ids_select_the_exported_tasks(tasks, write):
     assert resolve_tasks(str(write(tasks, "two.jsonl", "--limit", "2"))) == tasks[:2]
     one = write(tasks, "one.jsonl", "--task-ids", tasks[3].id)
     assert resolve_tasks(str(one)) == [tasks[3]]
 
 
-def test_nothing_is_overwritten_unless_told_and_then_wholly(tasks, write, tmp_path, capsys):
+def test_an_existing_file_is_replaced_only_with_overwrite(tasks, write, tmp_path, capsys):
     out = write(tasks, "out.jsonl")
     argv = ["tasks", "export", str(tmp_path / "source.jsonl"), "--out", str(out), "--limit", "1"]
     assert main(argv) == 2
@@ -168,7 +168,7 @@ def test_nothing_is_overwritten_unless_told_and_then_wholly(tasks, write, tmp_pa
     ],
 )
 @pytest.mark.parametrize("action", ["export", "datasheet"])
-def test_a_place_that_cannot_be_written_is_said_and_nothing_is_left(
+def test_an_unwritable_path_is_reported_and_leaves_no_file(
     tasks, tmp_path, capsys, action, out, message
 ):
     source = tmp_path / "source.jsonl"
@@ -181,7 +181,7 @@ def test_a_place_that_cannot_be_written_is_said_and_nothing_is_left(
     assert os.listdir(tmp_path) == ["source.jsonl"]
 
 
-def test_the_name_of_the_file_says_its_format(tasks, write):
+def test_the_file_name_determines_the_format(tasks, write):
     import gzip
 
     assert gzip.decompress(write(tasks, "out.jsonl.gz").read_bytes()) == lines(tasks)
@@ -215,7 +215,7 @@ def test_the_name_of_the_file_says_its_format(tasks, write):
         ),
     ],
 )
-def test_a_name_that_means_no_format_or_another_is_a_mistake(
+def test_a_file_name_that_does_not_fit_the_format_is_refused(
     tasks, tmp_path, capsys, name, flags, message
 ):
     source = tmp_path / "source.jsonl"
@@ -225,7 +225,7 @@ def test_a_name_that_means_no_format_or_another_is_a_mistake(
     assert os.listdir(tmp_path) == ["source.jsonl"]
 
 
-def test_an_unknown_format_names_the_known_ones(capsys):
+def test_an_unknown_format_is_refused_with_the_known_ones(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["tasks", "export", "source.jsonl", "--out", "out", "--format", "xml"])
     assert ended.value.code == 2
@@ -233,13 +233,15 @@ def test_an_unknown_format_names_the_known_ones(capsys):
     assert all(name in said for name in ("--format", "xml", "jsonl", "parquet", "official"))
 
 
-def test_a_source_that_is_not_there_leaves_no_file(tmp_path, capsys):
+def test_a_missing_source_is_reported_and_leaves_no_file(tmp_path, capsys):
     assert main(["tasks", "export", "nothing.jsonl", "--out", str(tmp_path / "out.jsonl")]) == 2
     assert "nothing.jsonl: neither a file nor a known source" in capsys.readouterr().err
     assert os.listdir(tmp_path) == []
 
 
-def test_a_parquet_file_of_another_schema_or_cut_off_is_named(tasks, write, tmp_path, capsys):
+def test_a_parquet_file_that_is_truncated_or_has_another_schema_is_named(
+    tasks, write, tmp_path, capsys
+):
     from datasets import Dataset
 
     other = tmp_path / "other.parquet"
@@ -254,7 +256,7 @@ def test_a_parquet_file_of_another_schema_or_cut_off_is_named(tasks, write, tmp_
         assert message in said
 
 
-def test_facts_of_every_shape_survive(write):
+def test_a_parquet_export_keeps_all_fields_of_facts(write):
     facts = (
         Fact(name="a", topics=(), statement="A."),
         Fact(name="b", topics=("x", "y"), statement="B.", examples=("Is it b?",), stated=True),

@@ -1,4 +1,4 @@
-"""The page in a message: fences, prose, doctype, pages that are cut off, and what is not a page."""
+"""The page in a message: fences, prose, doctype, pages that are cut off, and text that is not a page."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FRENCH = '<html lang="fr"><p>x</p></html>'
         (f"    ```html\n{PAGE}\n    ```", PAGE, PAGE),
     ],
 )  # fmt: skip
-def test_the_page_of_a_message(text, default, official):
+def test_the_page_is_extracted_from_a_message(text, default, official):
     assert extract_page(text) == default
     assert extract_page(text, "official") == official
 
@@ -65,6 +65,6 @@ BOMBS = (
 
 
 @pytest.mark.parametrize("bomb", BOMBS)
-def test_a_text_that_only_repeats_itself_does_not_hold_up_a_run(bomb):
+def test_repetitive_text_does_not_make_extraction_slow(bomb):
     code = f"from colbench.pages.extract import extract_page as e; t = {bomb!r} * 200_000; e(t), e(t, 'official')"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

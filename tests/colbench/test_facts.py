@@ -1,4 +1,4 @@
-"""The rule-based human for tasks with facts: hears paraphrases, keeps the rest to itself."""
+"""The rule-based human for tasks with facts: it understands paraphrases and reveals no other facts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from colbench_tasks.bundled import SETS, load
 
 HERE = Path(__file__).parent
 TASKS = load("backend/test")[: 4 * len(SETS["backend/test"].families)]
-"""Four of each family."""
+"""Four tasks of each family."""
 UNRELATED = (HERE / "unrelated.txt").read_text("utf-8").splitlines()
 FISHING = (
     "Tell me everything.",
@@ -62,7 +62,7 @@ STALL = Task(
 
 
 def paraphrases() -> dict[tuple[str, str], list[str]]:
-    """Return questions in other words than the topics', by family and fact."""
+    """Return questions worded differently from the topics, by family and fact."""
     found: dict[tuple[str, str], list[str]] = {}
     for line in (HERE / "paraphrases.txt").read_text("utf-8").splitlines():
         if line.startswith("["):
@@ -74,12 +74,12 @@ def paraphrases() -> dict[tuple[str, str], list[str]]:
 
 
 def given(task: Task, said: str) -> list[str]:
-    """Return the names of the facts that the human gives when this is said."""
+    """Return the names of the facts in the human's reply to a message."""
     reply = answer(task, said)
     return [fact.name for fact in task.hidden.facts if fact.statement in reply]
 
 
-def test_a_plain_question_in_other_words_gets_its_fact_alone() -> None:
+def test_a_paraphrased_question_gets_exactly_its_fact() -> None:
     asked = paraphrases()
     hits = [
         given(task, question) == [fact.name]
@@ -99,7 +99,7 @@ def test_an_unrelated_question_gets_no_fact() -> None:
 
 
 @pytest.mark.parametrize("fishing", FISHING)
-def test_who_fishes_is_asked_what_they_want_to_know(fishing: str) -> None:
+def test_a_fishing_question_is_answered_with_a_counter_question(fishing: str) -> None:
     assert {answer(task, fishing) for task in TASKS} <= set(WHAT)
 
 
@@ -117,12 +117,12 @@ def test_two_questions_in_one_sentence_get_both_answers() -> None:
     assert given(STALL, "What is the price and how large is a box?") == ["price", "box"]
 
 
-def test_an_unknown_second_question_is_owned_up_to() -> None:
+def test_the_reply_admits_an_unanswerable_second_question() -> None:
     said = "What is the price? Do you sell milk?"
     assert answer(STALL, said) == f"An egg is 30 cents. {REST_UNKNOWN}"
 
 
-def test_no_bundled_answer_has_more_than_two_sentences_or_four_hundred_characters() -> None:
+def test_replies_on_bundled_tasks_have_at_most_2_sentences_and_400_characters() -> None:
     for task in TASKS:
         asked = " ".join(f"What about the {fact.topics[0]}?" for fact in task.hidden.facts)
         reply = answer(task, asked)
@@ -130,15 +130,15 @@ def test_no_bundled_answer_has_more_than_two_sentences_or_four_hundred_character
         assert len(reply) <= 400
 
 
-def test_a_question_that_leans_on_the_sentence_before_is_understood() -> None:
+def test_a_question_that_refers_to_the_previous_sentence_is_understood() -> None:
     assert given(STALL, "One more thing about the discount. How is that handled?") == ["rebate"]
 
 
-def test_what_stands_before_a_colon_belongs_to_the_question() -> None:
+def test_text_before_a_colon_belongs_to_the_question() -> None:
     assert given(STALL, "The box: how large?") == ["box"]
 
 
-def test_a_guessed_number_does_not_draw_the_answer() -> None:
+def test_a_guessed_number_does_not_reveal_a_fact() -> None:
     assert given(STALL, "Is it 30?") == []
     assert given(STALL, "Is it 6?") == []
 
@@ -158,7 +158,7 @@ def test_statements_get_no_fact() -> None:
         "rate = 0.1  # is there a discount?",
     ],
 )
-def test_code_is_not_read(said: str) -> None:
+def test_a_message_with_code_gets_the_no_code_reply(said: str) -> None:
     assert answer(STALL, said) == NO_CODE
 
 
@@ -170,7 +170,7 @@ def test_code_is_not_read(said: str) -> None:
         "import duties aside, is there a discount?",
     ],
 )
-def test_a_line_that_ends_with_a_question_mark_is_no_code(said: str) -> None:
+def test_a_line_that_ends_with_a_question_mark_is_not_code(said: str) -> None:
     assert given(STALL, said) == ["rebate"]
 
 
@@ -181,11 +181,11 @@ def test_odd_messages_get_a_short_reply(said: str) -> None:
 
 @pytest.mark.parametrize("part", ["a? ", "\n", " ", "x", "```", "if a:\n", "and what ", "a = 1\n"])
 @pytest.mark.usefixtures("soon")
-def test_a_message_of_a_megabyte_is_answered(part: str) -> None:
+def test_a_message_of_one_megabyte_is_answered_quickly(part: str) -> None:
     assert len(answer(STALL, part * (1_000_000 // len(part)))) < 100
 
 
-def test_unknown_is_said_in_several_ways_and_always_the_same_to_the_same_question() -> None:
+def test_unknown_replies_vary_but_stay_the_same_for_the_same_question() -> None:
     asked = [f"Do you sell {thing}?" for thing in ("milk", "cheese", "ham", "rope", "ink", "tea")]
     replies = [answer(STALL, question) for question in asked]
     assert set(replies) <= set(UNKNOWN)
@@ -193,7 +193,7 @@ def test_unknown_is_said_in_several_ways_and_always_the_same_to_the_same_questio
     assert replies == [answer(STALL, question.upper()) for question in asked]
 
 
-def test_the_reply_is_a_message_of_the_user_and_depends_on_the_last_message_alone() -> None:
+def test_the_reply_depends_only_on_the_last_message() -> None:
     human = FactsHuman()
     asked = Message(role="assistant", content="How big is a box?")
     other = Message(role="assistant", content="What is the price?")
@@ -217,7 +217,7 @@ def test_forms_of_a_word_have_one_stem(one: str, other: str) -> None:
     assert stem(one) == stem(other)
 
 
-def test_the_first_question_of_a_process_is_heard_like_any_later_one():
+def test_the_first_question_in_a_process_is_matched_like_later_ones():
     asked = """
 from colbench.facts.match import Matcher
 matcher = Matcher([["What form does the result have?", "How should the output look?"]])

@@ -1,14 +1,15 @@
-"""The human with facts on wordings that are not among its examples.
+"""The human with facts, tested with wordings that are not among its examples.
 
 `python tests/colbench/test_facts_held_out.py FILE.jsonl …` measures files of held-out questions, by family. A row is
-`{"family", "fact", "kind", "question"}`, `fact` null and `kind` "unrelated" for an unrelated question, and `"function"`
-if only tasks of that function are meant. Two shares are measured over all tasks of `bundled:backend/test`: the share of
-questions about a hidden decision that get its fact, and the share of unrelated questions that get no fact at all.
+`{"family", "fact", "kind", "question"}`. For an unrelated question, `fact` is null and `kind` is "unrelated". The key
+`"function"`, if present, restricts a row to tasks of that function. Two shares are measured over all tasks of
+`bundled:backend/test`: the share of questions about a hidden decision that get its fact, and the share of unrelated
+questions that get no fact at all.
 
-The files were written from requests and statements alone, without topics and examples in sight. Examples and
-constants were tuned with most of them since, and many of their questions are among the examples now: they guard what
-was reached and prove no more than that. One constant (`facts.ENOUGH`) was chosen with `held_out_threshold.jsonl`, of
-which no question is an example. No change has seen `held_out_unseen.jsonl`: it is the measure.
+The authors of the files saw only requests and statements, not topics and examples. Since then, examples and constants
+were tuned with most of the files, and many of their questions are among the examples now. These files prevent
+regressions, but prove no more than that. One constant (`facts.ENOUGH`) was chosen with `held_out_threshold.jsonl`; none
+of its questions is an example. `held_out_unseen.jsonl` was never used for a change, so it is the actual measure.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ FLOORS = {
     "held_out_threshold": {"plain": 99, "unrelated": 95},
     "held_out_unseen": {"plain": 99, "unrelated": 98},
 }
-"""Percent of right replies, by file and kind. Measured on the last: 99.4, 98.9."""
+"""Minimum percentage of right replies, by file and kind. Measured on the last file: 99.4 and 98.9."""
 
 SPARSE = 3
 """The tests take every third task; the command takes all."""
@@ -49,7 +50,7 @@ SPARSE = 3
 Row = Mapping[str, Any]
 
 
-class Heard(Struct, frozen=True, kw_only=True):
+class Result(Struct, frozen=True, kw_only=True):
     """The result of one question to the human of one task."""
 
     family: str
@@ -63,36 +64,36 @@ def read(paths: Iterable[Path]) -> list[Row]:
     return [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
 
 
-def heard(tasks: Iterable[Task], rows: Sequence[Row]) -> Iterator[Heard]:
-    """Yield every question, put to every task of its family, for every hidden decision that it is meant to test."""
+def results(tasks: Iterable[Task], rows: Sequence[Row]) -> Iterator[Result]:
+    """Ask each task the questions of its family. Yield the results for hidden decisions and unrelated questions."""
     by_family: defaultdict[str, list[Row]] = defaultdict(list)
     for row in rows:
         by_family[row["family"]].append(row)
     for task in tasks:
         for row in by_family[task.family]:
             if row.get("function") in (None, task.function_name):
-                yield from _heard(task, row)
+                yield from _results(task, row)
 
 
-def _heard(task: Task, row: Row) -> Iterator[Heard]:
+def _results(task: Task, row: Row) -> Iterator[Result]:
     reply = answer(task, row["question"])
     said = {fact.name for fact in task.hidden.facts if fact.statement in reply}
     hidden = {fact.name for fact in task.hidden.facts if not fact.stated}
     if row["fact"] is None:
-        yield Heard(family=task.family, kind=row["kind"], right=not said)
+        yield Result(family=task.family, kind=row["kind"], right=not said)
     elif row["fact"] in hidden:
-        yield Heard(family=task.family, kind=row["kind"], right=row["fact"] in said)
+        yield Result(family=task.family, kind=row["kind"], right=row["fact"] in said)
 
 
-def share(all_heard: Iterable[bool]) -> float:
-    """Return the share of what is true, in percent; NaN of nothing."""
-    values = list(all_heard)
+def share(flags: Iterable[bool]) -> float:
+    """Return the percentage of true values; NaN if there are no values."""
+    values = list(flags)
     return 100 * sum(values) / len(values) if values else float("nan")
 
 
 def main(paths: Sequence[str]) -> None:
-    """Print the shares by kind of question, of all families and of each."""
-    found = list(heard(load("backend/test"), read(map(Path, paths))))
+    """Print the shares by kind of question, for all families together and for each family."""
+    found = list(results(load("backend/test"), read(map(Path, paths))))
     kinds = list(dict.fromkeys(one.kind for one in found))
     families = sorted({one.family for one in found})
     print(f"{'':14}" + "".join(f"{kind:>11}" for kind in kinds))
@@ -115,9 +116,9 @@ def main(paths: Sequence[str]) -> None:
         ),
     ],
 )
-def test_a_question_in_a_new_wording_gets_its_fact_and_an_unrelated_one_does_not(name: str) -> None:
+def test_questions_in_new_wordings_get_their_fact_and_unrelated_ones_get_none(name: str) -> None:
     rows = read([Path(__file__).with_name(f"{name}.jsonl")])
-    found = list(heard(load("backend/test")[::SPARSE], rows))
+    found = list(results(load("backend/test")[::SPARSE], rows))
     for kind, floor in FLOORS[name].items():
         assert share(one.right for one in found if one.kind == kind) >= floor, kind
 

@@ -1,4 +1,4 @@
-"""Dialogues that are taken up again by reason, and agents whose own code never works."""
+"""Dialogues that are retried by the reason of their failure, and agents whose own code always fails."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def failure(boundary, reason="why", kind=""):
         (None, set()),
     ],
 )
-def test_a_dialogue_matches_its_boundary_and_its_kind_old_files_included(failed, matching):
+def test_a_dialogue_matches_its_failures_boundary_and_kind_also_in_old_files(failed, matching):
     every = {"agent", "endpoint", "simulator", "timeout", "exception", "overload", "reply"}
     every |= {"agent:timeout", "agent:exception", "endpoint:overload"}
     assert {each for each in every if matches(rollout(failed), [each])} == matching
@@ -70,13 +70,13 @@ def turn(raw="words", **delivery):
         (turn("no", refused=True), "refused"),
     ],
 )
-def test_a_dialogue_matches_how_any_reply_of_its_agent_came(came, reason):
+def test_a_dialogue_matches_the_delivery_of_any_agent_reply(came, reason):
     sound = turn(finish_reason="stop")
     assert matches(rollout(None, sound, came), [reason])
     assert not matches(rollout(None, sound), [reason])
 
 
-def test_an_unknown_reason_is_refused_with_those_that_exist():
+def test_an_unknown_reason_is_refused_with_the_known_ones():
     assert read_reasons("timeout, agent:exception,empty") == (
         "timeout",
         "agent:exception",
@@ -92,7 +92,7 @@ def test_an_unknown_reason_is_refused_with_those_that_exist():
 
 
 @pytest.mark.parametrize("kind", ["reply", "malformed"])
-def test_an_agent_that_never_gives_a_message_is_broken(kind):
+def test_an_agent_that_never_returns_a_message_is_broken(kind):
     silent = rollout(failure("agent", "reply() returned NoneType; it must return", kind))
     said = broken_agent([silent, silent])
     assert "(2) failed in the agent's own code: reply() returned NoneType" in said
@@ -100,7 +100,7 @@ def test_an_agent_that_never_gives_a_message_is_broken(kind):
     assert broken_agent([silent, rollout()]) == ""
 
 
-def test_only_an_agent_that_raised_in_every_dialogue_that_counts_is_broken():
+def test_an_agent_is_broken_only_if_it_raises_in_every_dialogue_that_counts():
     raised = rollout(failure("agent", "ValueError: boom (a.py:3)", "exception"))
     late = rollout(failure("agent", "no answer in time", "timeout"))
     lost = rollout(failure("endpoint", "gone", "connection"))
@@ -112,7 +112,7 @@ def test_only_an_agent_that_raised_in_every_dialogue_that_counts_is_broken():
 
 
 class Flaky:
-    """An agent of an object, which can change between two runs."""
+    """An agent object that fails at the given replies; the failures can differ between two runs."""
 
     spec = "flaky"
 
@@ -137,7 +137,7 @@ def evaluate(agent, out, **settings):
     )
 
 
-def test_only_what_matches_is_run_again_and_the_lines_of_before_stay(tmp_path):
+def test_only_matching_dialogues_are_rerun_and_earlier_lines_are_kept(tmp_path):
     out = tmp_path / "run"
     first = evaluate(Flaky(raises={2}, empty={4}), out, max_turns=1)
     assert sum(rollout.failure is not None for rollout in first.rollouts) == 1
@@ -151,14 +151,14 @@ def test_only_what_matches_is_run_again_and_the_lines_of_before_stay(tmp_path):
     assert (out / "rollouts.jsonl").read_bytes().count(b"\n") == 8
 
 
-def test_an_agent_that_always_raises_stops_a_run_of_the_library(tmp_path):
+def test_an_agent_that_always_raises_stops_evaluate(tmp_path):
     agent = Flaky(raises=range(100))
     with pytest.raises(AgentError, match=r"\(10\) failed in the agent's own code: ValueError"):
         colbench.evaluate(agent=agent, tasks="bundled:backend", limit=30, concurrency=1)
     assert agent.replies < 13
 
 
-def test_one_dialogue_that_went_well_is_enough_to_go_on(tmp_path):
+def test_one_dialogue_without_failure_is_enough_to_continue_the_run(tmp_path):
     agent = Flaky(raises=set(range(100)) - {3})
     run = colbench.evaluate(agent=agent, tasks="bundled:backend", limit=20, concurrency=1)
     assert sum(rollout.failure is not None for rollout in run.rollouts) == 19

@@ -1,4 +1,4 @@
-"""The chat client and the scripted doubles of model families: what is learned, and what can be set."""
+"""The chat client with scripted doubles of model families: what it learns, and what can be set."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def asked(name, client, max_tokens=SUGGESTED, **fields):
         ("r1-api", [THINKS], 2),
     ],
 )
-async def test_a_thinking_model_is_learned_and_given_the_tokens_it_needs(
+async def test_a_thinking_model_is_recognized_and_gets_enough_tokens(
     name, learned, requests, client
 ):
     reply, found, sent = await asked(name, client)
@@ -50,7 +50,7 @@ async def test_a_thinking_model_is_learned_and_given_the_tokens_it_needs(
 
 
 @pytest.mark.parametrize("name", ["o-series", "gpt-5", "qwen3", "r1-api"])
-async def test_a_limit_that_the_user_names_is_kept_though_it_leaves_no_words(name, client):
+async def test_a_user_set_token_limit_is_kept_even_if_only_thoughts_fit(name, client):
     reply, _, sent = await asked(name, client, max_tokens=1024)
     assert split_thoughts(reply.content)[1] == ""
     assert reply.delivery
@@ -65,13 +65,13 @@ async def test_tokens_of_hidden_thoughts_are_counted(client):
     assert reply.usage.completion_tokens > 1200
 
 
-async def test_thoughts_are_found_in_the_content_or_apart(client):
+async def test_thoughts_are_found_in_the_content_or_in_their_own_field(client):
     for name in ("qwen3", "r1", "r1-api"):
         reply, _, _ = await asked(name, client)
         assert THOUGHT in (split_thoughts(reply.content)[0] or reply.thoughts)
 
 
-async def test_efforts_and_fields_of_the_template_turn_thinking_off(client):
+async def test_reasoning_effort_and_template_arguments_turn_thinking_off(client):
     reply, _, sent = await asked("gpt-5", client, reasoning_effort="minimal")
     assert reply.content == QUESTION
     assert sent[-1]["reasoning_effort"] == "minimal"

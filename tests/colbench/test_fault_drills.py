@@ -1,6 +1,6 @@
-"""Drills: what a run becomes when a model server has a fault, for each fault of the catalog and both roles.
+"""Fault drills: how a run ends if a model server has a fault, for each fault of the catalog and both roles.
 
-The model asks one question and then gives the right answer, so that a score other than 1 is a fault's doing.
+The model asks one question and then gives the right answer, so only a fault can cause a score other than 1.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TASKS = colbench.load_tasks("bundled:backend", limit=12)
 ALL = CATALOG | DOUBLES
 SHOWN_THOUGHTS = {"think", "reasoning", "reasoning-content", "parts", "qwen3", "r1", "r1-api"}
 PASSING = [name for name, known in ALL.items() if known.passes]
-QUICKLY = (
+QUICK = (
     "hang",
     "http-429",
     "retry-after",
@@ -41,7 +41,7 @@ LANES = 6
 
 
 def expert(messages: Sequence[Message]) -> str:
-    """Talk as the server that ships does, but answer rightly."""
+    """Reply like the packaged fault server, but with the right answer."""
     said = talk(messages)
     if not said.startswith(ANSWER_MARKER):
         return said
@@ -51,7 +51,7 @@ def expert(messages: Sequence[Message]) -> str:
 
 
 def participants(server: FaultServer, agent: str, human: str, **arguments: object) -> dict:
-    """Return both roles as models of the server, each with another way to send."""
+    """Return settings in which both roles are models of the server, each with a different client."""
     return {
         "agent": f"openai:{agent}@{server.base_url}",
         "human": f"openai:{human}@{server.base_url}",
@@ -62,14 +62,14 @@ def participants(server: FaultServer, agent: str, human: str, **arguments: objec
 
 
 def assert_right(rollout: Rollout) -> None:
-    """Assert that the dialogue ended with an answer that was found right."""
+    """Assert that the dialogue ended with an answer that was scored as right."""
     assert rollout.failure is None, rollout.failure
     assert rollout.ended_by == "answer"
     assert rollout.scores["default"].success is True
 
 
 def assert_thoughts_kept(server: FaultServer, rollouts: Sequence[Rollout], role: str = "") -> None:
-    """Assert that no role was shown a thought, and that those of a role, if one is given, are stored."""
+    """Assert that no role was shown a thought, and that the thoughts of the given role, if any, are stored."""
     assert THOUGHT not in json.dumps([body["messages"] for body in server.requests])
     for rollout in rollouts:
         for turn in rollout.turns:
@@ -120,7 +120,7 @@ async def drill(name: str, role: str) -> Drill:
 
 @pytest.mark.parametrize("role", ["agent", "human"])
 @pytest.mark.parametrize("name", ALL)
-def test_a_fault_of_every_request_becomes_what_the_catalog_says(drills, name, role):
+def test_a_fault_in_every_request_has_the_outcome_in_the_catalog(drills, name, role):
     known = ALL[name]
     outcome = (role == "human" and known.human_outcome) or known.outcome
     server, rollouts, mistake = drills[name, role]
@@ -144,7 +144,7 @@ def test_a_fault_of_every_request_becomes_what_the_catalog_says(drills, name, ro
             assert not rollout.scores
 
 
-@pytest.mark.parametrize("name", mostly(pytest.mark.weekly, PASSING, *QUICKLY))
+@pytest.mark.parametrize("name", mostly(pytest.mark.weekly, PASSING, *QUICK))
 async def test_a_fault_of_every_third_request_costs_no_dialogue(name):
     async with FaultServer(expert) as server:
         settings = participants(server, f"{name}/3", f"{name}/3", timeout=1.0)
@@ -162,7 +162,7 @@ async def test_a_fault_of_every_third_request_costs_no_dialogue(name):
         pytest.param("qwen3+html/2", marks=pytest.mark.weekly),
     ],
 )
-async def test_faults_that_come_together_cost_no_dialogue(combination):
+async def test_combined_faults_cost_no_dialogue(combination):
     async with FaultServer(expert) as server:
         settings = participants(server, combination, combination)
         run = await colbench.evaluate_async(tasks=TASKS, **settings)
@@ -172,7 +172,7 @@ async def test_faults_that_come_together_cost_no_dialogue(combination):
 
 
 @pytest.mark.parametrize("seconds", [8, pytest.param(60, marks=pytest.mark.weekly)])
-async def test_a_run_outlives_a_server_that_dies(seconds):
+async def test_a_run_survives_the_restart_of_its_server(seconds):
     begun = asyncio.Event()
 
     def script(messages: Sequence[Message]) -> str:
@@ -192,7 +192,7 @@ async def test_a_run_outlives_a_server_that_dies(seconds):
     assert max(turn.agent_delivery.waited for r in run.rollouts for turn in r.turns) >= seconds / 2
 
 
-async def test_what_was_finished_before_a_mistake_in_mid_run_is_kept(tmp_path):
+async def test_dialogues_finished_before_a_user_error_are_kept(tmp_path):
     async with FaultServer(expert) as server:
         settings = participants(server, "no-quota/9", "ok")
         settings |= {"tasks": TASKS[:6], "concurrency": 1, "out": tmp_path / "run"}
@@ -207,7 +207,7 @@ async def test_what_was_finished_before_a_mistake_in_mid_run_is_kept(tmp_path):
 
 
 @pytest.mark.parametrize("client", ["openai", "aiohttp"])
-async def test_a_server_without_a_list_of_models_is_used(client):
+async def test_a_server_without_a_model_list_works(client):
     async with FaultServer(expert) as server:
         url = server.base_url.replace("/v1", "/no-models/v1")
         settings = {"agent": f"openai:ok@{url}", "agent_args": {"client": client}}
@@ -216,7 +216,7 @@ async def test_a_server_without_a_list_of_models_is_used(client):
 
 
 @pytest.mark.slow
-async def test_what_is_no_fault_is_named_by_the_server():
+async def test_an_unknown_fault_is_named_by_the_server():
     async with FaultServer() as server:
         for spec, words in [
             ("tink", "has no model `tink`; it has: ok, hang, drip"),
@@ -230,11 +230,11 @@ async def test_what_is_no_fault_is_named_by_the_server():
                 )
 
 
-def test_of_faults_that_are_due_together_the_rarest_is_given():
+def test_the_rarest_of_combined_faults_comes_first():
     assert [part.every for part in read_model("slow+http-429/3+html/5")] == [5, 3, 1]
 
 
-async def test_the_server_that_ships_plays_dialogues_that_can_be_scored():
+async def test_the_packaged_fault_server_plays_dialogues_that_can_be_scored():
     async with FaultServer() as server:
         listed = json.loads(await asyncio.to_thread(fetch, f"{server.base_url}/models"))
         assert {"ok", *CATALOG, *DOUBLES} <= {each["id"] for each in listed["data"]}
@@ -255,7 +255,7 @@ async def test_the_server_that_ships_plays_dialogues_that_can_be_scored():
         ("Add two numbers.", "def answer(*args, **kwargs)"),
     ],
 )
-def test_the_model_that_ships_answers_with_the_requested_signature(request_, code):
+def test_the_packaged_model_answers_with_the_requested_signature(request_, code):
     said = [("user", request_), ("assistant", "When?"), ("user", "Def later (or never).")]
     answer = talk([Message(role=role, content=content) for role, content in said])
     assert answer == f"{ANSWER_MARKER}\n{code}:\n    return None"

@@ -1,4 +1,4 @@
-"""Generated content of the files that a run reads and others may have written: read, or a UserError.
+"""Generated content of run files, which others may have written: it is read, or a UserError is raised.
 
 `--hypothesis-profile=long` runs two hundred times as many examples.
 """
@@ -46,7 +46,7 @@ SCHEMAS = st.sampled_from(
 
 
 def read(name: str, content: bytes) -> None:
-    """Read a file with this name and content. Nothing but a UserError may be raised."""
+    """Read a file with this name and content. Only a UserError may be raised."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         path.write_bytes(content)
@@ -59,14 +59,14 @@ def read(name: str, content: bytes) -> None:
 @example(content=b'{"key":"\xed\xa0\x80"}\n')
 @example(content=b'{"x":' + b"[" * DEEP + b"\n")
 @example(content=b'{"schema":"colbench.report/1","domains":7}\n')
-def test_any_bytes_as_a_file_of_a_run(name, content):
+def test_run_files_with_any_bytes_are_read_or_refused(name, content):
     read(name, content)
     read(name, content + b"\n")
 
 
 @pytest.mark.parametrize("name", READERS)
 @given(schema=SCHEMAS, fields=st.dictionaries(st.text(max_size=5), JSON, max_size=3), value=JSON)
-def test_any_json_as_a_file_of_a_run(name, schema, fields, value):
+def test_run_files_with_any_json_are_read_or_refused(name, schema, fields, value):
     known = {"domains": value, "browser": value, "pins": value, "hidden": value, "turns": value}
     for content in (value, fields, {"schema": schema, **known}, {"schema": schema, **fields}):
         read(name, json.dumps(content).encode() + b"\n")

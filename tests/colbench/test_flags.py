@@ -1,4 +1,4 @@
-"""Flags beat the environment, that beats the file; every bad value is named with where it came from."""
+"""Flags override environment variables, which override the file. Every bad value is reported with its source."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ CHANGED = RunConfig(
 )
 
 
-def test_every_field_comes_back_from_its_flag():
+def test_every_setting_survives_a_round_trip_through_its_flag():
     usual = RunConfig()
     assert all(getattr(CHANGED, name) != getattr(usual, name) for name in usual.__struct_fields__)
     assert read(*command_flags(CHANGED)) == CHANGED
     assert command_flags(usual) == []
 
 
-def test_every_field_comes_back_from_a_json_file(tmp_path):
+def test_every_setting_survives_a_round_trip_through_a_json_file(tmp_path):
     file = tmp_path / "run.json"
     for config in (CHANGED, RunConfig()):
         file.write_bytes(msgspec.json.encode(config))
@@ -91,11 +91,11 @@ def test_the_help_shows_the_flags_in_groups_with_their_defaults():
         assert f"(default: {setting.default})" in text or not setting.default
 
 
-def test_without_anything_the_defaults_hold():
+def test_unset_settings_have_their_defaults():
     assert read() == RunConfig()
 
 
-def test_a_flag_beats_the_environment_and_that_beats_the_file(tmp_path):
+def test_flags_override_the_environment_which_overrides_the_file(tmp_path):
     file = tmp_path / "run.toml"
     file.write_text(
         'trials = 2\nlimit = 5\nseed = 7\nagent = "blank"\nmax-turns = 3\n[agent_args]\na = 1\nb = 2\n'
@@ -113,14 +113,14 @@ def test_a_flag_beats_the_environment_and_that_beats_the_file(tmp_path):
     assert config.agent_args == {"a": 1, "b": 3}
 
 
-def test_arguments_become_numbers_and_truth_values_where_they_are():
+def test_agent_arguments_are_parsed_as_numbers_and_booleans():
     config = read(
         *"--agent-arg n=2 --agent-arg x=0.5 --agent-arg ok=true --agent-arg path=a=b".split()
     )
     assert config.agent_args == {"n": 2, "x": 0.5, "ok": True, "path": "a=b"}
 
 
-def test_lists_are_separated_by_commas():
+def test_list_items_are_separated_by_commas():
     config = read("--task-ids", "a, b,", "--agent-price", "0.15,0.6")
     assert config.task_ids == ("a", "b")
     assert config.agent_price == (0.15, 0.6)
@@ -185,13 +185,13 @@ def test_a_misspelled_environment_variable_is_refused_with_the_right_spelling(na
         read_config(parser.parse_args([]), {name: "x"}, RunConfig())
 
 
-def test_variables_of_others_are_left_alone():
+def test_environment_variables_that_are_not_settings_are_ignored():
     names = [*OTHER_VARIABLES, "COLBENCH_TEST", "COLBENCH_TEST_SECRET", "COLBENCH_FRAMEWORKS"]
     names += ["COLBENCH_HARNESSES", "COLBENCH_E2E_SEED", "COLBENCH_SQL_DATABASE", "COLBENCHMARK"]
     assert read(environment=dict.fromkeys(names, "x")) == RunConfig()
 
 
-def test_with_an_earlier_run_variables_count_where_the_command_has_a_flag():
+def test_variables_override_an_earlier_run_only_where_the_command_has_a_flag():
     parser = argparse.ArgumentParser()
     add_config_flags(parser, only=("scoring", "browser", "clip_device"))
     base = RunConfig(seed=7, browser="a", clip_device="cpu")
@@ -205,7 +205,7 @@ def test_with_an_earlier_run_variables_count_where_the_command_has_a_flag():
     assert config == RunConfig(seed=7, browser="b", clip_device="cpu", scoring="default")
 
 
-def test_a_bad_file_names_the_file_and_the_key(tmp_path):
+def test_a_bad_toml_file_is_reported_with_its_path_and_key(tmp_path):
     file = tmp_path / "run.toml"
     file.write_text("trails = 2\n")
     with pytest.raises(UserError, match=r"run.toml: unknown key `trails`; did you mean `trials`\?"):
@@ -240,7 +240,7 @@ def test_a_bad_json_file_is_named(tmp_path):
         read("--config", str(file))
 
 
-def test_a_default_in_a_flag_never_overrides_the_file(tmp_path):
+def test_the_default_of_a_flag_never_overrides_the_file(tmp_path):
     file = tmp_path / "run.toml"
     file.write_text("max_turns = 3\nhuman = 'openai:m@http://h/v1'\n")
     config = read("--config", str(file), "--seed", "1")

@@ -44,7 +44,7 @@ def scorer(renderer, clip):
     return FrontendScorer(renderer, clip, [COFFEE, TOO_BIG, HOTEL])
 
 
-async def test_the_target_is_worth_one_by_every_measure(scorer):
+async def test_the_target_scores_one_in_every_metric(scorer):
     scores = await scorer.score(COFFEE, COFFEE.hidden.reference)
     assert scores["default"].metrics == dict.fromkeys(METRICS, 1.0)
     assert scores["official"].metrics == {"cosine": 1.0}
@@ -54,7 +54,7 @@ async def test_the_target_is_worth_one_by_every_measure(scorer):
     assert [score.outcome for score in scores.values()] == ["", ""]
 
 
-async def test_a_nearer_page_is_worth_more(scorer):
+async def test_a_more_similar_page_scores_higher_in_every_metric(scorer):
     near = (await scorer.score(COFFEE, NEAR))["default"]
     far = (await scorer.score(COFFEE, HOTEL.hidden.reference))["default"]
     for name in METRICS:
@@ -64,9 +64,7 @@ async def test_a_nearer_page_is_worth_more(scorer):
     assert near.metrics["color"] < 1
 
 
-async def test_an_answer_without_a_page_is_worth_nothing_and_the_paper_s_black_is_told(
-    scorer, clip, renderer
-):
+async def test_an_answer_without_a_page_scores_zero_and_officially_as_black(scorer, clip, renderer):
     scores = await scorer.score(COFFEE, "I would like to know more first.")
     default, official = scores["default"], scores["official"]
     assert default.value == 0
@@ -83,7 +81,7 @@ async def test_an_answer_without_a_page_is_worth_nothing_and_the_paper_s_black_i
     assert str(default.floors["black"]["cosine"]) in default.note
 
 
-async def test_a_page_that_cannot_be_rendered_is_worth_nothing(scorer):
+async def test_a_page_that_cannot_be_rendered_scores_zero(scorer):
     score = (await scorer.score(COFFEE, TOO_BIG.hidden.reference))["default"]
     assert score.value == 0
     assert score.outcome == "too big"
@@ -91,7 +89,7 @@ async def test_a_page_that_cannot_be_rendered_is_worth_nothing(scorer):
 
 
 @pytest.mark.weekly
-async def test_a_page_that_is_cut_off_has_none_in_the_released_code_s_eyes(scorer):
+async def test_a_page_that_is_cut_off_counts_as_no_page_only_in_official_mode(scorer):
     cut = COFFEE.hidden.reference.replace("</html>", "")
     scores = await scorer.score(COFFEE, cut)
     assert scores["default"].value == 1
@@ -99,7 +97,7 @@ async def test_a_page_that_is_cut_off_has_none_in_the_released_code_s_eyes(score
 
 
 @pytest.mark.weekly
-async def test_floors_are_what_the_measures_say_of_pages_that_nobody_designed(scorer):
+async def test_floors_are_the_metrics_of_trivial_pages(scorer):
     score = (await scorer.score(COFFEE, NEAR))["default"]
     other = (await scorer.score(COFFEE, HOTEL.hidden.reference))["default"]
     assert set(score.floors) == {"black", "white", "other", "target"}
@@ -112,19 +110,19 @@ async def test_floors_are_what_the_measures_say_of_pages_that_nobody_designed(sc
     assert other.floors is score.floors
 
 
-async def test_the_other_floor_goes_on_from_the_last_task_to_the_first(renderer):
+async def test_the_other_floor_of_the_last_task_uses_the_first_task(renderer):
     scorer = FrontendScorer(renderer, None, [COFFEE, TOO_BIG, HOTEL])
     floors = (await scorer.score(HOTEL, NEAR))["default"].floors
     expected = (await scorer.score(HOTEL, COFFEE.hidden.reference))["default"].metrics
     assert floors["other"] == expected
 
 
-async def test_a_run_of_one_task_has_no_other(renderer):
+async def test_a_run_of_one_task_has_no_other_floor(renderer):
     scorer = FrontendScorer(renderer, None, [COFFEE])
     assert set((await scorer.score(COFFEE, NEAR))["default"].floors) == {"black", "white", "target"}
 
 
-async def test_without_weights_the_other_measures_stand(renderer):
+async def test_scoring_without_clip_weights_keeps_the_other_metrics(renderer):
     scorer = FrontendScorer(renderer, None, [COFFEE, HOTEL])
     scores = await scorer.score(COFFEE, COFFEE.hidden.reference)
     assert [score.value for score in scores.values()] == [None, None]
@@ -137,7 +135,7 @@ async def test_without_weights_the_other_measures_stand(renderer):
     assert set(nothing.metrics.values()) == {0.0}
 
 
-async def test_a_score_says_by_what_it_was_made(scorer, renderer, clip):
+async def test_a_score_names_its_scorer_and_environment(scorer, renderer, clip):
     scores = await scorer.score(COFFEE, NEAR)
     for mode, score in scores.items():
         assert score.scorer == f"page-similarity/{mode}/1 clip {clip.identity}"
@@ -154,7 +152,7 @@ async def test_a_turn_is_scored_by_its_page(scorer):
 
 
 @pytest.mark.parametrize("mode", ["default", "official"])
-async def test_a_target_that_cannot_be_rendered_is_nobody_s_answer(renderer, clip, mode):
+async def test_a_target_that_cannot_be_rendered_is_a_scorer_error(renderer, clip, mode):
     scorer = FrontendScorer(renderer, clip, [TOO_BIG], modes=(mode,))
     with pytest.raises(ScorerError, match=r"task too-big: .*too big.*colbench tasks validate"):
         await scorer.score(TOO_BIG, NEAR)

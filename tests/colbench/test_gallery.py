@@ -1,4 +1,4 @@
-"""The gallery, with renders made by hand; `tests/e2e` has it with a browser."""
+"""The gallery, with artificial renders; `tests/e2e` tests it with a browser."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def page(name: str) -> str:
 
 
 def png(color: str, width: int = 1280, height: int = 720, ink: str = "", x: int = 200) -> bytes:
-    """Return a page of one color, with a bar of ink if wanted."""
+    """Return a picture of one color, with a bar at `x` if the color `ink` is given."""
     image = Image.new("RGB", (width, height), color)
     if ink:
         ImageDraw.Draw(image).rectangle((x, 100, x + 7, 400), fill=ink)
@@ -94,7 +94,7 @@ def run_folder(path: Path, *rollouts: Rollout) -> RunFolder:
 
 @pytest.fixture
 def store(tmp_path, monkeypatch) -> RenderStore:
-    """Return the user's renders: of the target and of pages one and two."""
+    """Return the user's render store, with renders of the target and of pages one and two."""
     monkeypatch.setenv("COLBENCH_CACHE", str(tmp_path / "cache"))
     store = RenderStore()
     for source, picture in (
@@ -118,7 +118,7 @@ def store(tmp_path, monkeypatch) -> RenderStore:
 
 
 class Page(HTMLParser):
-    """Elements and texts of a page; fails on a tag that is closed out of order."""
+    """The elements and text of a page. Parsing fails if a tag is closed out of order."""
 
     def __init__(self, content: str) -> None:
         super().__init__()
@@ -149,7 +149,7 @@ def written(folder: RunFolder, tasks: list[Task], number: int = 1) -> Page:
     return Page((folder.path / gallery.page_name(number)).read_text())
 
 
-def test_target_every_turn_the_final_page_and_the_difference_are_shown(tmp_path, store):
+def test_the_gallery_shows_target_turns_final_page_and_difference(tmp_path, store):
     folder = run_folder(tmp_path / "run", rollout())
     shown = written(folder, [task()])
     pictures_ = {each["alt"]: each for each in shown.all("img")}
@@ -174,7 +174,7 @@ def test_target_every_turn_the_final_page_and_the_difference_are_shown(tmp_path,
     assert pictures_["Final page, a"]["height"] == "200"
 
 
-def test_scores_words_and_floors_stand_beside_the_pictures(tmp_path, store):
+def test_the_gallery_shows_scores_messages_and_floors(tmp_path, store):
     shown = written(run_folder(tmp_path / "run", rollout()), [task()])
     assert "cosine 34.5%, layout 17.2%" in shown.text
     assert "cosine 67.8%, layout 33.9%" in shown.text
@@ -183,7 +183,7 @@ def test_scores_words_and_floors_stand_beside_the_pictures(tmp_path, store):
     assert f"Blue. {ATTACK}" in shown.text
 
 
-def test_pages_of_agents_are_never_markup(tmp_path, store):
+def test_agents_pages_are_never_included_as_markup(tmp_path, store):
     shown = written(run_folder(tmp_path / "run", rollout()), [task()])
     assert not shown.all("script")
     assert len(shown.all("h1")) == 1
@@ -195,7 +195,7 @@ def test_pages_of_agents_are_never_markup(tmp_path, store):
     assert "script-src" not in policy
 
 
-def test_nothing_outside_the_run_folder_is_linked_or_loaded(tmp_path, store):
+def test_the_gallery_links_and_loads_only_files_of_the_run_folder(tmp_path, store):
     folder = run_folder(tmp_path / "run", rollout())
     shown = written(folder, [task()])
     ids = {attributes["id"] for _, attributes in shown.elements if "id" in attributes}
@@ -205,7 +205,7 @@ def test_nothing_outside_the_run_folder_is_linked_or_loaded(tmp_path, store):
         assert file or place in ids
 
 
-def test_the_report_links_to_the_gallery_and_each_task_to_its_place(tmp_path, store):
+def test_the_report_links_to_the_gallery_and_to_each_task_in_it(tmp_path, store):
     folder = run_folder(tmp_path / "run", rollout())
     shown = written(folder, [task()])
     report = (folder.path / "report.html").read_text()
@@ -214,7 +214,7 @@ def test_the_report_links_to_the_gallery_and_each_task_to_its_place(tmp_path, st
     assert [each["id"] for each in shown.all("article")] == ["task-1"]
 
 
-def test_a_render_that_is_not_kept_is_said_and_how_to_get_it(tmp_path, monkeypatch):
+def test_missing_renders_are_reported_with_the_command_that_creates_them(tmp_path, monkeypatch):
     monkeypatch.setenv("COLBENCH_CACHE", str(tmp_path / "empty"))
     folder = run_folder(tmp_path / "run", rollout())
     shown = written(folder, [task()])
@@ -222,7 +222,7 @@ def test_a_render_that_is_not_kept_is_said_and_how_to_get_it(tmp_path, monkeypat
     assert f"colbench score {folder.path}" in shown.text
 
 
-def test_pictures_that_are_there_are_kept_without_the_store(tmp_path, store, monkeypatch):
+def test_existing_pictures_are_kept_without_the_render_store(tmp_path, store, monkeypatch):
     folder = run_folder(tmp_path / "run", rollout())
     before = written(folder, [task()])
     times = {path: path.stat().st_mtime_ns for path in (folder.path / "gallery").iterdir()}
@@ -232,7 +232,7 @@ def test_pictures_that_are_there_are_kept_without_the_store(tmp_path, store, mon
     assert {path: path.stat().st_mtime_ns for path in times} == times
 
 
-def test_a_page_that_could_not_be_rendered_says_why(tmp_path, store):
+def test_the_gallery_says_why_a_page_was_not_rendered(tmp_path, store):
     key = render_key(page("big"), "default", BROWSER)
     store.put(Render(key=key, outcome="too big", mode="default", note="3 MB"))
     answer = rollout(
@@ -242,12 +242,12 @@ def test_a_page_that_could_not_be_rendered_says_why(tmp_path, store):
     assert "Not rendered: 3 MB." in shown.text
 
 
-def test_the_target_again_has_no_difference(tmp_path, store):
+def test_a_final_page_equal_to_the_target_is_reported_as_the_same(tmp_path, store):
     shown = written(run_folder(tmp_path / "run", rollout(answer=TARGET)), [task()])
     assert "The pages are the same." in shown.text
 
 
-def test_dialogues_that_failed_or_are_missing_are_shown_as_such(tmp_path, store):
+def test_failed_and_missing_dialogues_are_labeled(tmp_path, store):
     failure = Failure(boundary="simulator", reason=f"down {ATTACK}")
     lost = rollout(answer=None, ended_by="failure", failure=failure, scores={})
     folder = run_folder(tmp_path / "run", lost)
@@ -257,7 +257,7 @@ def test_dialogues_that_failed_or_are_missing_are_shown_as_such(tmp_path, store)
     assert "Target, b" not in [each["alt"] for each in shown.all("img")]
 
 
-def test_many_tasks_are_spread_over_pages(tmp_path, store):
+def test_many_tasks_are_spread_over_several_gallery_pages(tmp_path, store):
     tasks = [task(f"t{n}") for n in range(gallery.TASKS + 1)]
     folder = run_folder(tmp_path / "run", rollout("t0"), rollout(f"t{gallery.TASKS}"))
     second = written(folder, tasks, number=2)
@@ -267,7 +267,7 @@ def test_many_tasks_are_spread_over_pages(tmp_path, store):
     assert f'"page": "gallery-2.html#task-{gallery.TASKS + 1}"' in index
 
 
-def test_a_page_reads_the_dialogues_that_it_shows_and_no_others(tmp_path, store):
+def test_a_gallery_page_reads_only_the_dialogues_that_it_shows(tmp_path, store):
     class Shown(list):
         read = 0
 
@@ -287,7 +287,7 @@ def test_a_page_reads_the_dialogues_that_it_shows_and_no_others(tmp_path, store)
     assert pages.address(4) == "gallery-3.html#task-5"
 
 
-def test_a_page_of_many_links_to_those_near_it_and_to_both_ends(tmp_path, store):
+def test_a_gallery_page_links_to_nearby_pages_and_to_both_ends(tmp_path, store):
     count = (4 * gallery.NEAR + 1) * gallery.TASKS
     tasks = [task(f"t{n}") for n in range(count)]
     album = gallery.Album(tmp_path, store, "")
@@ -323,7 +323,7 @@ def near(color: tuple[int, ...], expected: tuple[int, ...]) -> bool:
     return max(abs(a - b) for a, b in zip(color, expected, strict=True)) < 40
 
 
-def test_a_difference_tells_whose_ink_it_is_on_light_and_on_dark():
+def test_the_difference_colors_missing_and_extra_detail_on_light_and_dark_pages():
     for ground, ink in (("white", "black"), ("#102060", "white")):
         empty, inked = png(ground), png(ground, ink=ink, x=200)
         ((missing),) = colors(inked, empty, (204, 250))
@@ -332,12 +332,12 @@ def test_a_difference_tells_whose_ink_it_is_on_light_and_on_dark():
         assert near(surplus, pictures.FINAL)
 
 
-def test_a_difference_of_colour_alone_is_told_from_ink():
+def test_an_area_of_another_color_has_its_own_difference_color():
     (area,) = colors(png("#2244cc"), png("#aa3311"), (600, 350))
     assert near(area, pictures.BOTH)
 
 
-def test_where_pages_agree_the_difference_is_pale_grey():
+def test_the_difference_is_pale_gray_where_pages_agree():
     light, dark = colors(
         png("white", ink="black"), png("white", ink="black"), (600, 350), (204, 250)
     )

@@ -56,7 +56,7 @@ def test_every_command_has_a_description_and_examples(name):
         assert each.epilog.startswith("examples:\n  colbench "), each.prog
 
 
-def test_a_usage_line_with_many_flags_is_one_line(capsys):
+def test_a_usage_line_with_many_flags_is_shortened(capsys):
     with pytest.raises(SystemExit):
         main(["eval", "--help"])
     assert capsys.readouterr().out.startswith("usage: colbench eval [options]\n\n")
@@ -77,9 +77,9 @@ def test_help_fits_the_terminal_except_for_examples(columns):
 
 def test_the_list_of_commands_imports_no_command():
     code = (
-        "import sys; from colbench.cli import parser; parser();"
-        "print([m for m in ('asyncio', 'msgspec.inspect', 'rich', 'colbench.evaluation') if m in sys.modules])"
+        "import sys; from colbench.cli import COMMANDS, parser; parser();"
+        "heavy = {'rich', 'colbench.evaluation', *(f'colbench.cli.{m}' for m, _ in COMMANDS.values())};"
+        "print(heavy & sys.modules.keys())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "colbench.evaluation" not in done.stdout
-    assert "rich" not in done.stdout
+    assert done.stdout == "set()\n"

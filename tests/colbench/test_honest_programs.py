@@ -16,7 +16,7 @@ from colbench.sandbox import CodeSandbox, Job, Limits
 FILE = Path(__file__).with_name("honest_programs.txt")
 HEADING = re.compile(r"^#### (\w+): (.+)\n", re.MULTILINE)
 PATIENT = Limits(cpu_seconds=4.0, wall_seconds=60.0)
-"""On a loaded machine, too, nothing here runs out of time."""
+"""Limits that no program here exceeds, even on a loaded machine."""
 SCRIPT = """
     import asyncio, json, sys
     from colbench.sandbox import CodeSandbox, Job, Limits
@@ -30,7 +30,7 @@ SCRIPT = """
 
 
 class Program(NamedTuple):
-    """A program with its calls, and what each must tell."""
+    """A program with its calls and the expected outcome of each call."""
 
     kind: str
     name: str
@@ -39,7 +39,7 @@ class Program(NamedTuple):
 
     @property
     def calls(self):
-        """Return the calls, each for the text of its value: this does not rely on how values are sent."""
+        """Return the calls, each inside `repr`, so the outcome does not depend on how values are sent."""
         return [f"repr({call})" for call in self.expected]
 
 
@@ -54,8 +54,8 @@ def programs():
 PROGRAMS = list(programs())
 
 
-def on(tier):
-    """Return the programs that give the same there: without a system call filter, processes and sockets work."""
+def programs_for(tier):
+    """Return the programs whose outcome on a tier is as expected. T2, without a system call filter, refuses less."""
     refused = ("processes", "network")
     return [each for each in PROGRAMS if tier != "T2" or each.kind not in refused]
 
@@ -81,8 +81,8 @@ def test_the_corpus_is_large_and_its_names_are_unique():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tier", mostly(pytest.mark.weekly, WORKING, *WORKING[:1]))
-async def test_unusual_programs_give_the_same_on_every_tier(tier):
-    chosen = on(tier)
+async def test_unusual_programs_have_the_expected_outcome_on_every_tier(tier):
+    chosen = programs_for(tier)
     async with CodeSandbox(1, True, tier, limits=PATIENT) as box:
         results = await box.run([Job(source=p.source, calls=tuple(p.calls)) for p in chosen])
     told = [
@@ -94,8 +94,8 @@ async def test_unusual_programs_give_the_same_on_every_tier(tier):
 
 @pytest.mark.weekly
 @pytest.mark.parametrize("tier", WORKING)
-def test_so_they_do_for_an_ordinary_user(as_nobody, tier):
-    chosen = on(tier)
+def test_unusual_programs_have_the_expected_outcome_for_an_ordinary_user(as_nobody, tier):
+    chosen = programs_for(tier)
     work = json.dumps([(program.source, program.calls) for program in chosen])
     done = as_nobody(SCRIPT, tier, work)
     assert done.returncode == 0, done.stderr

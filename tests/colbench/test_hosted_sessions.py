@@ -18,7 +18,7 @@ from colbench.task import Task
 FEW = {"limit": 2, "sandbox_workers": 1}
 
 
-class Knows:
+class AnswersReference:
     """An agent that answers with the reference, which the test gives it."""
 
     def __init__(self, task: Task) -> None:
@@ -44,16 +44,16 @@ async def scored(session: HostedSession, agent: object) -> Rollout:
     return await session.score(await session.run_dialogue(task, 0, agent))
 
 
-async def test_a_dialogue_is_had_and_scored():
+async def test_a_dialogue_is_run_and_scored():
     session = HostedSession(FEW)
     task = next(iter(session.tasks.values()))
-    rollout = await scored(session, Knows(task))
+    rollout = await scored(session, AnswersReference(task))
     assert (rollout.ended_by, len(rollout.turns)) == ("answer", 2)
     assert rollout.turns[0].human
     assert measures(session.verdict(rollout), "backend") == {"success": 1.0, "tests_passed": 1.0}
 
 
-async def test_the_seed_of_a_dialogue_is_that_of_a_run_of_colbench():
+async def test_a_hosted_dialogue_has_the_same_seed_as_in_a_colbench_run():
     session = HostedSession({**FEW, "seed": 7})
     native = {
         (cell.task.id, cell.trial): cell.seed for cell in plan([*session.tasks.values()], 3, "", 7)
@@ -63,7 +63,7 @@ async def test_the_seed_of_a_dialogue_is_that_of_a_run_of_colbench():
     assert len({rollout.key for rollout in rollouts}) == 6
 
 
-async def test_an_agent_that_fails_scores_0_and_a_server_that_fails_does_not():
+async def test_an_agent_failure_scores_0_and_a_server_failure_raises():
     session = HostedSession(FEW)
     rollout = await scored(session, Fails(AgentError("I cannot")))
     assert measures(session.verdict(rollout), "backend") == {"success": 0.0, "tests_passed": 0.0}
@@ -80,28 +80,28 @@ async def test_a_dialogue_that_was_cut_short_scores_0():
     assert session.verdict(rollout).value == 0.0
 
 
-async def test_a_stage_is_started_once_for_many():
+async def test_concurrent_calls_start_a_session_once():
     session, before = HostedSession(FEW), set(_workers())
     await asyncio.gather(*(session.start() for _ in range(5)))
     assert len(set(_workers()) - before) == 1
 
 
-def test_a_stage_ends_with_its_event_loop_and_starts_in_another():
+def test_a_session_stops_with_its_event_loop_and_starts_again_in_another():
     session, before = HostedSession(FEW), set(_workers())
     task = next(iter(session.tasks.values()))
     for _ in range(2):
-        rollout = asyncio.run(scored(session, Knows(task)))
+        rollout = asyncio.run(scored(session, AnswersReference(task)))
         assert session.verdict(rollout).success
         assert set(_workers()) <= before
 
 
 def _workers() -> list[str]:
-    """Return the sandbox's processes: this one's children, whichever thread started them."""
+    """Return the IDs of the sandbox's processes: the children of this process, regardless of the starting thread."""
     threads = Path("/proc/self/task").iterdir()
     return [child for each in threads for child in (each / "children").read_text().split()]
 
 
-async def test_a_stage_that_cannot_start_says_so_to_everyone(tmp_path: Path):
+async def test_a_start_failure_is_reported_to_every_caller(tmp_path: Path):
     (tmp_path / "late.py").write_text(
         "class Late:\n"
         "    async def respond(self, task, dialogue): ...\n"
@@ -114,12 +114,12 @@ async def test_a_stage_that_cannot_start_says_so_to_everyone(tmp_path: Path):
             await session.start()
 
 
-def test_the_same_settings_mean_the_same_stage():
+def test_equal_settings_share_one_session():
     assert session_for(FEW) is session_for(dict(reversed(FEW.items())))
     assert session_for(FEW) is not session_for({**FEW, "limit": 3})
 
 
-def test_the_prompt_is_that_of_the_model_agent_or_a_file(tmp_path: Path):
+def test_the_prompt_is_the_model_agents_or_comes_from_a_file(tmp_path: Path):
     own = tmp_path / "prompt.txt"
     own.write_text("In {max_turns} turns.")
     usual = get_domain("backend").agent_prompt(single_turn=False, pictures=False)
@@ -142,6 +142,6 @@ def test_the_prompt_is_that_of_the_model_agent_or_a_file(tmp_path: Path):
         ({"human": "nobody"}, "--human nobody: unknown"),
     ],
 )
-def test_a_setting_that_is_wrong_is_named(settings: dict[str, object], said: str):
+def test_an_invalid_setting_is_named(settings: dict[str, object], said: str):
     with pytest.raises(UserError, match=re.escape(said)):
         HostedSession({**FEW, **settings})

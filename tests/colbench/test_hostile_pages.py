@@ -1,4 +1,4 @@
-"""The hostile pages: each bites where nothing stops it, and none in the renderer."""
+"""The hostile pages: each succeeds on a naive renderer, and none on the renderer of ColBench."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from colbench.sandbox.browser.limits import Limits
 
 LANES = 2
 VARYING_SAMPLE = 8
-"""Every so many varying pages are rendered among the others here; all of them are in `test_varying_pages.py`."""
+"""One in this many varying pages is rendered here with the others; `test_varying_pages.py` renders all of them."""
 SHORT, LONG = Limits(wall_seconds=5.0), Limits(wall_seconds=60.0)
-"""Many attacks use up all of their time; a good page is rendered at last, however busy the machine is."""
+"""Many attacks use up their time, so it is short. A good page has enough time even on a busy machine."""
 
 
 def naive_renderer(browser):
-    """Return the module next to this one, which is not in a package."""
+    """Return a naive renderer; its module is next to this one, which is not in a package."""
     spec = util.spec_from_file_location(
         "naive_renderer", Path(__file__).with_name("naive_renderer.py")
     )
@@ -60,20 +60,20 @@ async def reached_by_all(browser, pages):
 
 
 @pytest.fixture(scope="module")
-def bites(browser):
+def reached_naively(browser):
     """Return what each attack, and the honest page, reaches on the naive renderer."""
     return asyncio.run(reached_by_all(browser, [page_controls()[0], *page_attacks()]))
 
 
 @pytest.mark.weekly
 @pytest.mark.parametrize("attack", page_attacks(), ids=lambda page: f"{page.kind}: {page.name}")
-def test_every_attack_bites_where_nothing_stops_it(bites, attack):
-    assert attack.aim in bites[attack.kind, attack.name]
+def test_every_attack_succeeds_on_the_naive_renderer(reached_naively, attack):
+    assert attack.aim in reached_naively[attack.kind, attack.name]
 
 
 @pytest.mark.weekly
-def test_a_good_page_bites_nobody(bites):
-    assert bites["controls", "good"] == set()
+def test_a_good_page_reaches_nothing(reached_naively):
+    assert reached_naively["controls", "good"] == set()
 
 
 def bad_pages():
@@ -86,7 +86,7 @@ def bad_pages():
 @pytest.mark.parametrize(
     ("pages", "limits"), [(bad_pages(), SHORT), (page_controls(), LONG)], ids=["bad", "good"]
 )
-async def test_no_page_reaches_anything_and_every_good_one_is_rendered(
+async def test_pages_reach_only_allowed_resources_and_good_pages_are_rendered(
     pages, limits, browser, tmp_path
 ):
     renderer = Renderer(str(browser), cache=tmp_path, limits=limits)
@@ -99,7 +99,7 @@ async def test_no_page_reaches_anything_and_every_good_one_is_rendered(
 
 
 class Careless:
-    """A renderer that fetches, shows files, fails, and is never the same: everything that a report must tell."""
+    """A renderer that fetches, shows files, fails, and varies its pictures: everything that a report must show."""
 
     environment = "careless"
 
@@ -137,7 +137,7 @@ class Careless:
         return blotted() if self.rendered > 2 else self.picture
 
 
-async def test_a_report_tells_what_was_reached():
+async def test_a_report_lists_what_each_attack_reached():
     names = {"network": "picture", "files": "picture", "time": "deep elements", "varying": "clock"}
     chosen = [page for page in page_attacks() if names.get(page.kind) == page.name]
     report = await attack_renderer(Careless(white()), chosen=chosen)
@@ -151,7 +151,7 @@ async def test_a_report_tells_what_was_reached():
     }
 
 
-async def test_a_report_tells_what_the_next_page_lost():
+async def test_a_report_names_damage_to_the_next_page():
     renderer = Careless(white())
     renderer.blots = True
     chosen = [page for page in page_attacks() if page.name == "loop on leaving"]
@@ -185,7 +185,7 @@ def test_the_canary_sees_connections_and_datagrams_and_knows_its_files():
         assert not shows_canary(white())
 
 
-def test_repeats_and_words_are_filled_in():
+def test_repeats_and_placeholders_are_filled_in():
     with Canary() as canary:
         for attack in (*page_attacks(), *page_controls()):
             page = attack.page(canary, "7")
@@ -225,7 +225,7 @@ def test_the_table_shows_every_outcome(capsys):
     ]
 
 
-def test_a_browser_that_is_not_there_is_the_users_mistake(capsys):
+def test_a_missing_browser_is_a_user_error(capsys):
     assert main(["doctor", "--attack", "pages", "--browser", "/nowhere/chromium"]) == 2
     assert (
         "--browser names /nowhere/chromium, which is not a program on this machine"
@@ -233,12 +233,12 @@ def test_a_browser_that_is_not_there_is_the_users_mistake(capsys):
     )
 
 
-def test_names_are_unique_in_their_class():
+def test_page_names_are_unique_within_their_class():
     names = [(page.kind, page.name) for page in (*page_attacks(), *page_controls())]
     assert len(names) == len(set(names))
 
 
-def test_the_documentation_counts_every_class():
+def test_the_documentation_states_the_number_of_attacks_in_every_class():
     text = Path(__file__).parents[2].joinpath("docs", "frontend.md").read_text("utf-8")
     documented = dict(re.findall(r"^\| `(\w+)` \| (\d+) \|", text, re.MULTILINE))
     counted = Counter(attack.kind for attack in page_attacks())
@@ -255,6 +255,6 @@ def test_the_documentation_counts_every_class():
         (["--browser", "chromium"], "--browser: requires --attack pages"),
     ],
 )
-def test_flags_of_an_attack_need_that_attack(capsys, argv, said):
+def test_flags_require_the_attack_that_they_configure(capsys, argv, said):
     assert main(["doctor", *argv]) == 2
     assert said in capsys.readouterr().err

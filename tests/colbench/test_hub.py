@@ -1,4 +1,4 @@
-"""Uploads to the Hugging Face Hub, against a scripted hub over HTTP; and what is said where it refuses or is gone."""
+"""Uploads to the Hugging Face Hub, with a scripted HTTP server, and the messages if it refuses or is unreachable."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ COMMIT = "0" * 40
 
 
 class ScriptedHub(ThreadingHTTPServer):
-    """A hub with one dataset repository `me/data`, empty at first; it keeps what is committed."""
+    """A hub with one dataset repository `me/data`, empty at first; it stores what is committed."""
 
     daemon_threads = True
 
     def __init__(self, status: int = 200, *, exists: bool = False) -> None:
-        super().__init__(("127.0.0.1", 0), Answer)
+        super().__init__(("127.0.0.1", 0), HubHandler)
         self.status, self.exists = status, exists
         self.created: list[dict[str, object]] = []
         self.objects: dict[str, bytes] = {}
@@ -38,8 +38,8 @@ class ScriptedHub(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
 
-class Answer(BaseHTTPRequestHandler):
-    """The parts of the hub's API that an upload asks for."""
+class HubHandler(BaseHTTPRequestHandler):
+    """The parts of the hub's API that an upload uses."""
 
     server: ScriptedHub
     protocol_version = "HTTP/1.1"
@@ -128,7 +128,7 @@ def hub() -> Iterator[ScriptedHub]:
 
 @pytest.fixture
 def colbench(tmp_path):
-    """Run a command in an empty folder with a hub at an address; the exit code and what it printed on stderr."""
+    """Return a function that runs a command in an empty folder with a hub; it returns the exit code and stderr."""
 
     def run(endpoint: str, *argv: str, **environment: str) -> tuple[int, str]:
         known = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
@@ -180,7 +180,7 @@ def test_exported_tasks_are_uploaded_with_the_columns_of_the_file(hub, colbench,
 
 
 @pytest.mark.slow
-def test_a_runs_dialogues_are_uploaded_next_to_its_report(
+def test_the_report_command_uploads_the_dialogues_of_a_run(
     hub, colbench, tmp_path, capsys, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
@@ -192,7 +192,7 @@ def test_a_runs_dialogues_are_uploaded_next_to_its_report(
     assert [message["role"] for message in rows[0]["messages"][:2]] == ["user", "assistant"]
 
 
-def test_a_name_that_no_repository_can_have_is_refused_before_anything_is_written(
+def test_an_invalid_repository_name_is_refused_before_anything_is_written(
     tmp_path, capsys, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
@@ -217,13 +217,13 @@ def test_a_name_that_no_repository_can_have_is_refused_before_anything_is_writte
         ),
     ],
 )
-def test_flags_without_their_partner_are_a_mistake(capsys, argv, said):
+def test_flags_without_the_flag_they_require_are_refused(capsys, argv, said):
     assert main(argv) == 2
     assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("status", [401, pytest.param(403, marks=pytest.mark.slow)])
-def test_a_hub_that_refuses_says_how_to_log_in(hub, colbench, status):
+def test_a_refused_upload_is_reported_with_how_to_log_in(hub, colbench, status):
     hub.status = status
     code, said = colbench(hub.url, *EXPORT)
     assert code == 2
@@ -232,7 +232,7 @@ def test_a_hub_that_refuses_says_how_to_log_in(hub, colbench, status):
     assert "Traceback" not in said
 
 
-def test_without_a_network_the_line_names_the_hub(colbench):
+def test_an_unreachable_hub_is_named_without_a_traceback(colbench):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         endpoint = f"http://127.0.0.1:{free.getsockname()[1]}"
@@ -243,7 +243,7 @@ def test_without_a_network_the_line_names_the_hub(colbench):
 
 
 @pytest.mark.slow
-def test_offline_mode_is_named(hub, colbench):
+def test_offline_mode_is_reported_and_uploads_nothing(hub, colbench):
     code, said = colbench(hub.url, *EXPORT, HF_HUB_OFFLINE="1")
     assert (code, said) == (2, "colbench: me/data: HF_HUB_OFFLINE is set; unset it\n")
     assert not hub.files

@@ -1,4 +1,4 @@
-"""Image agents in a run on pages: who says so is handed the picture of their page, who does not reads words."""
+"""Image agents in a run on pages: agents that accept images receive pictures of their pages, others only text."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ SEEN = "['PNG 1280 (16, 32, 48)']"
         pytest.param("OpensOneThatSees", SEEN, marks=pytest.mark.weekly),
     ],
 )
-def test_only_who_accepts_pictures_is_handed_them(
+def test_only_agents_that_accept_images_receive_them(
     tmp_path, cache, monkeypatch, browser, agent, seen
 ):
     monkeypatch.chdir(tmp_path)
@@ -87,7 +87,7 @@ class Opener:
         pass
 
 
-async def test_what_the_agent_of_one_dialogue_says_of_itself_counts():
+async def test_accepts_images_of_the_opened_agent_overrides_that_of_its_opener():
     episode = Episode(id="e", seed=0, max_turns=3, domain="frontend")
     async with opened(Opener(), episode) as agent:
         assert agent.accepts_images is False

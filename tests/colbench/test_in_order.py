@@ -1,4 +1,4 @@
-"""Work on many items, some at a time: what comes of it has the order of the items."""
+"""Work on many items, a few at a time; the results have the order of the items."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from colbench.event_loop import in_order
 
 
-async def test_results_have_the_order_of_the_items_and_few_are_begun_at_a_time():
+async def test_results_are_in_item_order_and_few_items_are_started_at_a_time():
     begun, taken = 0, 0
 
     async def work(item):
@@ -27,7 +27,7 @@ async def test_results_have_the_order_of_the_items_and_few_are_begun_at_a_time()
     assert found == [(item, item * item) for item in range(10)]
 
 
-async def test_an_error_ends_it_and_what_was_begun_is_cancelled():
+async def test_an_error_cancels_the_work_that_was_started():
     ended = []
 
     async def work(item):

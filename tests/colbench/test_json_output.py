@@ -7,7 +7,7 @@ from colbench.cli import main
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """Return the folders of two small runs."""
+    """Return a folder that contains two small runs."""
     folder = tmp_path_factory.mktemp("runs")
     for agent in ("guesser", "interviewer"):
         words = ["eval", "--agent", agent, "--limit", "3", "--out", str(folder / agent), "--quiet"]
@@ -15,7 +15,7 @@ def runs(tmp_path_factory):
     return folder
 
 
-def test_eval_prints_its_report_as_the_only_thing_on_standard_output(tmp_path, capsys):
+def test_eval_prints_only_its_report_on_standard_output(tmp_path, capsys):
     out = tmp_path / "run"
     assert main(["eval", "--limit", "2", "--out", str(out), "--json"]) == 0
     printed = capsys.readouterr()

@@ -1,4 +1,4 @@
-"""The leak audit, against shares counted by hand."""
+"""The leak audit, compared with shares counted manually."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def leak(question: str, reply: str, of: Task | None = None) -> Leak:
     return audit(of or task(), question, reply)
 
 
-def test_a_reply_of_nothing_leaks_nothing() -> None:
+def test_an_uninformative_reply_leaks_nothing() -> None:
     assert leak("What is the fee?", "I don't know.") == Leak(identifiers=0, literals=0, ngrams=0)
 
 
@@ -38,11 +38,11 @@ def test_identifiers_count_as_written_and_as_words() -> None:
     assert leak("How much?", "Use base_fee and total_fare.").identifiers == 2 / 3
 
 
-def test_what_the_request_says_is_not_hidden() -> None:
+def test_identifiers_in_the_request_are_not_hidden() -> None:
     assert leak("How?", "Take the fare, the distance and the night.").identifiers == 0
 
 
-def test_what_the_question_named_was_not_given_away() -> None:
+def test_items_named_in_the_question_are_not_leaked() -> None:
     reply = "The base fee is 4."
     assert leak("What is the base fee, 4 or 5?", reply) == Leak(identifiers=0, literals=0, ngrams=0)
     assert leak("What is the base fee?", reply).literals == 1 / 4
@@ -57,7 +57,7 @@ def test_a_number_is_not_found_inside_another() -> None:
     assert leak("How much?", "It is 14, 2.55 or 41.").literals == 0
 
 
-def test_a_text_counts_when_all_its_words_are_said_in_order() -> None:
+def test_a_string_leaks_only_if_all_its_words_appear_in_order() -> None:
     assert leak("Which label?", "It says “Night Rate” then.").literals == 1 / 4
     assert leak("Which label?", "The rate at night.").literals == 0
 
@@ -69,11 +69,11 @@ def test_quoting_the_code_leaks_its_ngrams() -> None:
     assert leak("?", small.hidden.reference, small) == Leak(identifiers=0, literals=1, ngrams=1)
 
 
-def test_the_whole_reference_is_everything() -> None:
+def test_a_reply_with_the_whole_reference_leaks_everything() -> None:
     assert leak("?", REFERENCE) == Leak(identifiers=1, literals=1, ngrams=1)
 
 
-def test_turns_count_each_item_once_and_add_up() -> None:
+def test_turns_add_up_leaks_and_count_each_item_once() -> None:
     turns = [
         Turn(raw="", said="What is the base fee?", human="The base fee is 4."),
         Turn(raw="", said="And at night?", human="Add 20 percent to base fee and total fare, 4."),
@@ -85,17 +85,17 @@ def test_turns_count_each_item_once_and_add_up() -> None:
 
 
 @pytest.mark.parametrize("reference", ["def (", "\0", "(" * 5000, "", "x = '''", "9" * 5000])
-def test_no_reference_is_too_broken_to_audit(reference: str) -> None:
+def test_a_malformed_reference_can_be_audited(reference: str) -> None:
     assert leak("?", "nothing", task(reference)).ngrams == 0
 
 
-def test_a_reference_that_is_not_python_is_read_by_its_tokens() -> None:
+def test_a_reference_that_is_not_valid_python_is_read_by_its_tokens() -> None:
     broken = task("def f(:\n    rate_now = 'night bus' + 7", "r")
     # Identifiers f (a single letter, left out) and rate_now; literals 7 and "night bus".
     assert leak("?", "The rate now is 7.", broken) == Leak(identifiers=1, literals=0.5, ngrams=0)
 
 
-def test_a_page_has_classes_visible_texts_and_tokens() -> None:
+def test_a_page_leaks_classes_visible_texts_and_tokens() -> None:
     page = '<body class="bg-red"><h1 class="big">Our Menu</h1><p>Soup</p></body>'
     design = task(page, "A page with soup", "frontend")
     found = leak("What is wrong?", "The heading should read Our Menu, and be big.", design)
@@ -111,7 +111,7 @@ def with_facts() -> Task:
     return Task(id="t", domain="backend", request=REQUEST, hidden=hidden)
 
 
-def test_what_was_asked_for_is_no_leak_where_facts_tell_what_a_question_is_about() -> None:
+def test_a_fact_that_was_asked_for_is_not_a_leak() -> None:
     assert leak("What does it start at?", "You start with 4.", with_facts()).literals == 0
     assert (
         leak(
@@ -121,7 +121,7 @@ def test_what_was_asked_for_is_no_leak_where_facts_tell_what_a_question_is_about
     )
 
 
-def test_what_is_volunteered_beside_the_answer_is_a_leak() -> None:
+def test_unrequested_facts_in_a_reply_are_a_leak() -> None:
     reply = "You start with 4, and at night it is 20 percent more."
     assert leak("What does it start at?", reply, with_facts()).literals == 1 / 4
     assert leak("Hello?", reply, with_facts()).literals == 2 / 4
@@ -145,7 +145,7 @@ TOPICS = ("cheap minimum", "", "fee fee", "the rate", "a a a", "distance rate fe
 def test_a_fact_is_asked_for_if_a_question_has_all_stems_of_a_topic(
     question: str, topics: tuple[str, ...]
 ) -> None:
-    """Compared with the definition: what such a fact says is not a leak."""
+    """Compare the audit with the definition: the content of a fact that was asked for is not a leak."""
     fact = Fact(name="f", topics=topics, statement="It is 2.5 a distance, 1.2 at night.")
     hidden = Hidden(reference=REFERENCE, facts=(fact,))
     of = Task(id="t", domain="backend", request=REQUEST, hidden=hidden)

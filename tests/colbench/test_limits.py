@@ -1,4 +1,4 @@
-"""The adaptive limit: how many hold a slot at once, and how that follows success and refusals."""
+"""The adaptive limit: how many requests hold a slot at once, and how successes and refusals change that."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def most_at_once(limit: AdaptiveLimit, tasks: int) -> int:
 
 
 async def refuse(limit: AdaptiveLimit, together: int) -> None:
-    """Have requests that are in flight together refused."""
+    """Refuse requests that are in flight at the same time."""
     async with AsyncExitStack() as stack:
         slots = [await stack.enter_async_context(limit.slot()) for _ in range(together)]
         for slot in slots:
@@ -42,7 +42,7 @@ async def succeed(limit: AdaptiveLimit, times: int) -> None:
             slot.succeeded()
 
 
-async def test_a_limit_that_was_never_refused_has_all_of_its_new_size():
+async def test_a_larger_maximum_raises_the_limit_only_if_it_was_never_cut():
     limit = AdaptiveLimit(2)
     held = [limit.slot() for _ in range(3)]
     waiting = [asyncio.create_task(each.__aenter__()) for each in held]
@@ -58,11 +58,11 @@ async def test_a_limit_that_was_never_refused_has_all_of_its_new_size():
     assert limit.allowed == 1.0
 
 
-async def test_no_more_than_the_maximum_are_inside_at_once():
+async def test_at_most_the_maximum_hold_a_slot_at_once():
     assert await most_at_once(AdaptiveLimit(5), 40) == 5
 
 
-async def test_refusals_of_requests_in_flight_together_cut_the_limit_once_by_a_fifth():
+async def test_simultaneous_refusals_cut_the_limit_once_by_a_fifth():
     limit = AdaptiveLimit(20)
     await refuse(limit, 20)
     assert limit.allowed == 16
@@ -71,13 +71,13 @@ async def test_refusals_of_requests_in_flight_together_cut_the_limit_once_by_a_f
     assert limit.allowed == pytest.approx(12.8)
 
 
-async def test_a_cut_begins_from_what_is_in_flight():
+async def test_a_cut_starts_from_the_requests_in_flight():
     limit = AdaptiveLimit(1000)
     await refuse(limit, 10)
     assert limit.allowed == 8
 
 
-async def test_a_round_of_successes_allows_one_more_and_four_below_the_last_refusal():
+async def test_a_round_of_successes_adds_four_below_the_last_refusal_and_then_one():
     limit = AdaptiveLimit(40)
     await refuse(limit, 20)
     await succeed(limit, 16)
@@ -87,7 +87,7 @@ async def test_a_round_of_successes_allows_one_more_and_four_below_the_last_refu
     assert limit.allowed == pytest.approx(before + 1, abs=0.1)
 
 
-async def test_success_never_exceeds_the_maximum_and_refusals_never_go_below_one():
+async def test_the_limit_stays_between_one_and_the_maximum():
     limit = AdaptiveLimit(1)
     await succeed(limit, 3)
     assert limit.allowed == 1
@@ -95,7 +95,7 @@ async def test_success_never_exceeds_the_maximum_and_refusals_never_go_below_one
     assert limit.allowed == 1
 
 
-async def test_a_refused_request_is_first_in_line_and_the_others_follow_in_turn():
+async def test_a_repeated_request_goes_first_and_the_others_keep_their_order():
     limit, order = AdaptiveLimit(1), list[str]()
 
     async def one(name: str, *, again: bool = False) -> None:
@@ -111,7 +111,7 @@ async def test_a_refused_request_is_first_in_line_and_the_others_follow_in_turn(
     assert order == ["refused", "agent", "human"]
 
 
-async def test_a_cancelled_waiter_leaves_its_place_to_the_next():
+async def test_a_canceled_waiter_leaves_its_place_to_the_next():
     limit, entered = AdaptiveLimit(1), list[str]()
 
     async def one(name: str) -> None:
@@ -128,7 +128,7 @@ async def test_a_cancelled_waiter_leaves_its_place_to_the_next():
 
 
 class SimulatedLoop(asyncio.SelectorEventLoop):
-    """An event loop whose time jumps to the next timer: seconds pass at once, and no machine is too slow."""
+    """An event loop whose time jumps to the next timer, so seconds pass at once, even on a slow machine."""
 
     now = 0.0
 
@@ -171,7 +171,7 @@ async def served(capacity: int, seconds: float) -> Counter[str]:
 
 
 @pytest.mark.parametrize("capacity", [4, 32])
-def test_nine_tenths_of_a_servers_capacity_are_used_and_both_roles_get_their_share(capacity):
+def test_over_90_percent_of_capacity_is_used_and_both_roles_get_a_fair_share(capacity):
     seconds = 60.0
     random.seed(capacity)
     with asyncio.Runner(loop_factory=SimulatedLoop) as runner:

@@ -1,4 +1,4 @@
-"""Looking at the frames of other threads."""
+"""Inspection of the frames of other threads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 from colbench.loop_watch import _clock_of, _frames
 
-LOOKS_WHILE_THREADS_START = """
+INSPECTION_WHILE_THREADS_START = """
 import gc, sys, threading, time, weakref
 from colbench.loop_watch import frame_of
 
@@ -16,6 +16,7 @@ class Node:
     pass
 
 kept = weakref.WeakSet()
+checked = []
 
 def litter():
     one = Node()
@@ -28,6 +29,7 @@ def look():
             litter()
         assert frame_of(main) is not None
         assert gc.isenabled()
+    checked.append(True)
 
 end, main = time.monotonic() + 3, threading.get_ident()
 gc.set_threshold(1)
@@ -39,12 +41,13 @@ while time.monotonic() < end:
     thread.start()
     thread.join()
 looking.join()
+assert checked
 assert frame_of(looking.ident) is None
 """
 
 
-def test_looking_while_threads_start_and_garbage_is_collected_does_not_wait_for_ever():
-    subprocess.run((sys.executable, "-c", LOOKS_WHILE_THREADS_START), check=True, timeout=60)
+def test_frame_inspection_does_not_deadlock_with_starting_threads_and_gc():
+    subprocess.run((sys.executable, "-c", INSPECTION_WHILE_THREADS_START), check=True, timeout=60)
 
 
 async def test_a_callback_that_ends_while_it_is_examined_has_no_clock():

@@ -1,4 +1,4 @@
-"""The human played by a model: what the model is told, and what becomes of its words."""
+"""The human played by a model: what its prompt contains, and how its replies are used."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ TASK = Task(
 DIALOGUE = [Message(role="user", content="please"), Message(role="assistant", content="what?")]
 
 
-async def heard(script, **options):
+async def reply_and_request(script, **options):
     async with ScriptedServer(script) as server:
         async with ModelHuman(f"scripted@{server.base_url}", **options) as human:
             return await human.respond(TASK, DIALOGUE), server.requests[0]
 
 
-async def test_the_model_is_told_the_request_the_hidden_information_and_what_was_said():
-    reply, request = await heard(lambda _: "It returns one.")
+async def test_the_prompt_contains_the_hidden_information_and_the_dialogue():
+    reply, request = await reply_and_request(lambda _: "It returns one.")
     assert reply.content == "It returns one."
     assert reply.role == "user"
     prompt = request["messages"][0]["content"]
@@ -37,13 +37,13 @@ async def test_the_model_is_told_the_request_the_hidden_information_and_what_was
 
 
 async def test_a_long_reply_is_cut_at_400_characters():
-    reply, _ = await heard(lambda _: "x" * 399 + " yz")
+    reply, _ = await reply_and_request(lambda _: "x" * 399 + " yz")
     assert reply.content == "x" * 399
 
 
-async def test_an_empty_reply_is_a_failure_and_not_dialogue():
+async def test_an_empty_reply_is_a_simulator_error():
     with pytest.raises(SimulatorError, match="the human's model gave an empty reply"):
-        await heard(lambda _: "  ")
+        await reply_and_request(lambda _: "  ")
 
 
 @pytest.mark.parametrize("refusals", [2, 3])
@@ -64,18 +64,18 @@ async def test_a_human_that_refuses_is_asked_again_with_another_seed(refusals):
     assert seeds == [0, 1, 2]
 
 
-def test_what_is_filled_in_is_not_searched_for_placeholders():
+def test_inserted_text_is_not_searched_for_placeholders():
     assert fill("{a}|{b}|{c}", {"a": "{b}", "b": r"\1"}) == r"{b}|\1|{c}"
 
 
-async def test_a_prompt_of_ones_own_takes_the_place_of_the_built_in_one(tmp_path):
+async def test_a_custom_prompt_replaces_the_built_in_one(tmp_path):
     file = tmp_path / "prompt.txt"
     file.write_text("{problem_description}: {hidden_information} / {dialogue_history} {other}")
-    _, request = await heard(lambda _: "yes", prompt=str(file))
+    _, request = await reply_and_request(lambda _: "yes", prompt=str(file))
     assert request["messages"][0]["content"].endswith("Person: please\nProgrammer: what? {other}")
 
 
-async def test_a_prompt_that_leaves_out_what_the_human_must_know_is_refused(tmp_path):
+async def test_a_prompt_without_a_required_placeholder_is_refused(tmp_path):
     file = tmp_path / "prompt.txt"
     file.write_text("say something about {hidden_information}")
     with pytest.raises(UserError, match=r"lacks the placeholder \{dialogue_history\}"):
@@ -84,10 +84,10 @@ async def test_a_prompt_that_leaves_out_what_the_human_must_know_is_refused(tmp_
         ModelHuman("m@http://h:1/v1", prompt=str(tmp_path / "none.txt"))
     file.write_text("{dialogue_history} of a page, perhaps")
     with pytest.raises(UserError, match=r"lacks the placeholder \{hidden_information\}"):
-        await heard(lambda _: "yes", prompt=str(file))
+        await reply_and_request(lambda _: "yes", prompt=str(file))
 
 
-def test_what_is_recorded_of_backend_and_of_frontend_is_told_apart():
+def test_the_recorded_settings_differ_between_backend_and_frontend():
     human, wider = (ModelHuman("m@http://h:1/v1", max_image_edge=edge) for edge in (1024, 4096))
     assert human.describe() == wider.describe() == {"model": "m"}
     backend, frontend = (human.describe_domain(name) for name in ("backend", "frontend"))

@@ -33,7 +33,7 @@ def test_large_numbers_are_shortened(amount, expected):
         (4_000_000, "1,111 h 6 min"),
     ],
 )
-def test_durations_are_told_in_two_units_at_most(seconds, expected):
+def test_durations_have_at_most_two_units(seconds, expected):
     assert numbers.duration(seconds) == expected
 
 
@@ -41,7 +41,7 @@ def test_durations_are_told_in_two_units_at_most(seconds, expected):
     ("amount", "expected"),
     [(None, "unknown"), (0.0, "$0.00"), (0.0049, "$0.0049"), (1234.5, "$1,234.50")],
 )
-def test_a_price_that_is_not_known_is_unknown(amount, expected):
+def test_prices_are_in_dollars_and_a_missing_price_is_unknown(amount, expected):
     assert numbers.dollars(amount) == expected
 
 
@@ -55,7 +55,7 @@ def test_differences_carry_a_sign_and_zero_does_not():
     assert [numbers.signed(value, 2) for value in (0.794, 0.004)] == ["+0.79", "0.00"]
 
 
-def test_an_interval_says_when_it_is_not_a_bootstrap():
+def test_an_interval_names_its_method_unless_it_is_a_bootstrap():
     exact = Interval(mean=0.0, low=0.0, high=0.3, method="exact")
     assert numbers.percent_range(exact) == "0.0 to 30.0%, exact"
     assert numbers.percent_with_range(exact) == "0.0% (0.0 to 30.0, exact)"

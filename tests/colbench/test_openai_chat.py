@@ -1,4 +1,4 @@
-"""The chat client, through each of its two ways to send, against the local server that ships, well-behaved and not."""
+"""The chat client with each of its two HTTP clients, tested with the packaged local server, with and without faults."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from colbench.models.scripted_server import Fault, ScriptedServer, completion, w
 from colbench.models.servers import current_servers
 
 HELLO = [Message(role="user", content="hello there")]
+AZURE_VARIABLES = ("AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY", "OPENAI_API_VERSION")
 
 
 def echo(messages):
@@ -39,7 +40,7 @@ async def ask(chat: OpenAIChat, **options) -> Message:
 
 
 def first(count, fault):
-    """Return faults in the first `count` requests."""
+    """Return a function that gives a fault for each of the first `count` requests."""
     return lambda n: fault if n <= count else None
 
 
@@ -78,7 +79,7 @@ async def test_a_reply_comes_with_its_usage_and_the_request_holds_the_sampling_o
     ]
 
 
-async def test_tokens_come_with_their_log_probabilities_when_asked_for(client):
+async def test_requested_tokens_come_with_their_log_probabilities(client):
     async with ScriptedServer(lambda _: "hé") as server:
         async with OpenAIChat(f"scripted@{server.base_url}", client=client, retries=0) as chat:
             reply = await chat.chat(HELLO, temperature=1, max_tokens=7, seed=3, tokens=True)
@@ -98,7 +99,9 @@ async def test_tokens_come_with_their_log_probabilities_when_asked_for(client):
         ("a log-probability", EndpointError, "3 tokens, but 2 log-probabilities"),
     ],
 )
-async def test_a_server_that_returns_no_tokens_is_named(missing, error, words, client):
+async def test_a_server_that_omits_tokens_or_log_probabilities_is_reported(
+    missing, error, words, client
+):
     answer = with_tokens(completion("scripted", HELLO, lambda _: "hi"), HELLO)
     choice = answer["choices"][0]
     if missing == "a log-probability":
@@ -112,7 +115,7 @@ async def test_a_server_that_returns_no_tokens_is_named(missing, error, words, c
                 await chat.chat(HELLO, temperature=1, max_tokens=7, seed=3, tokens=True)
 
 
-async def test_the_official_client_understands_the_server_that_ships():
+async def test_the_openai_package_understands_the_packaged_server():
     async with (
         ScriptedServer(echo) as server,
         AsyncOpenAI(base_url=server.base_url, api_key="none") as client,
@@ -124,18 +127,19 @@ async def test_the_official_client_understands_the_server_that_ships():
     assert completion.usage.total_tokens == 4
 
 
-async def test_overload_uses_up_no_tries_and_cuts_the_limit_by_a_fifth(client):
+async def test_overload_cuts_the_limit_and_uses_up_no_retries(client):
     fault = first(3, Fault(status=429, headers={"Retry-After": "0.05"}))
     async with ScriptedServer(echo, fault=fault) as server:
         async with OpenAIChat(f"scripted@{server.base_url}", retries=0, client=client) as chat:
             reply = await ask(chat)
+            assert chat._connections[0].server.limit.cuts == 3
     assert reply.content == "you said: hello there"
     assert reply.delivery
     assert (reply.delivery.retries, len(server.requests)) == (3, 4)
     assert reply.delivery.waited >= 0.15
 
 
-async def test_overload_that_is_reported_with_status_200_cuts_the_limit_as_well(client):
+async def test_overload_reported_with_status_200_cuts_the_limit(client):
     body = '{"error": {"code": 429, "message": "busy"}}'
     fault = first(1, Fault(body=body, headers={"Retry-After": "0.3"}))
     async with ScriptedServer(echo, fault=fault) as server:
@@ -161,7 +165,7 @@ async def test_agent_and_human_share_the_limit_of_their_server(client):
 
 
 @pytest.mark.parametrize("status", [429, 502, 503, 504, 529])
-async def test_a_server_that_refuses_for_longer_than_patience_is_given_up(
+async def test_a_server_that_refuses_beyond_the_patience_is_an_endpoint_error(
     status, client, impatient
 ):
     async with ScriptedServer(echo, fault=lambda _: Fault(status=status, body="busy")) as server:
@@ -186,7 +190,7 @@ async def test_a_server_that_refuses_for_longer_than_patience_is_given_up(
         (Fault(status=200, body='{"error": {"message": "broken"}}'), "server_error"),
     ],
 )
-async def test_a_request_that_fails_is_repeated_and_the_last_failure_is_typed(fault, kind, client):
+async def test_a_failed_request_is_repeated_and_the_last_failure_has_a_kind(fault, kind, client):
     async with ScriptedServer(echo, fault=lambda _: fault) as server:
         async with OpenAIChat(f"scripted@{server.base_url}", retries=1, client=client) as chat:
             with pytest.raises(
@@ -200,7 +204,7 @@ async def test_a_request_that_fails_is_repeated_and_the_last_failure_is_typed(fa
 
 
 @pytest.mark.parametrize("status", [301, 401, 403, 404])
-async def test_a_refused_key_or_address_is_a_mistake_only_before_the_first_answer(status, client):
+async def test_a_refused_key_or_address_is_a_user_error_only_before_the_first_reply(status, client):
     fault = Fault(status=status, body="no", headers={"Location": "http://elsewhere/"})
     async with ScriptedServer(echo, fault=first(1, fault)) as server:
         async with OpenAIChat(f"scripted@{server.base_url}", client=client) as chat:
@@ -214,7 +218,7 @@ async def test_a_refused_key_or_address_is_a_mistake_only_before_the_first_answe
     assert reply.delivery.retries == 1
 
 
-async def test_a_refused_key_is_a_mistake_that_names_the_flags_for_another(client):
+async def test_a_refused_key_is_reported_with_the_flags_for_another_key(client):
     fault = Fault(status=401, body="no such key")
     async with ScriptedServer(echo, fault=lambda _: fault) as server:
         async with OpenAIChat(f"scripted@{server.base_url}", client=client) as chat:
@@ -223,7 +227,7 @@ async def test_a_refused_key_is_a_mistake_that_names_the_flags_for_another(clien
                 await ask(chat)
 
 
-async def test_an_address_that_is_refused_to_one_client_only_is_its_users_mistake(client):
+async def test_a_missing_model_is_a_user_error_even_if_another_client_succeeds(client):
     server = ScriptedServer(echo)
     fault = Fault(status=404, body="no such model", when=lambda body: body["model"] == "absent")
     server.fault = lambda _: fault
@@ -249,7 +253,7 @@ async def test_a_slow_server_runs_into_the_timeout(client):
     assert error.value.kind == "timeout"
 
 
-async def test_nobody_listening_is_the_users_mistake_with_url_and_tries(client):
+async def test_an_address_without_a_server_is_a_user_error_with_url_and_tries(client):
     with pytest.raises(
         UserError, match=r"no model server answers at http://127.0.0.1:9/v1 \(tried 3"
     ):
@@ -257,7 +261,7 @@ async def test_nobody_listening_is_the_users_mistake_with_url_and_tries(client):
             pass
 
 
-async def test_a_busy_server_is_waited_for_at_the_start(client):
+async def test_the_client_waits_at_the_start_for_a_busy_server(client):
     async with ScriptedServer(echo, models=Fault(sent="drip")) as server:
         chat = OpenAIChat(f"scripted@{server.base_url}", client=client, timeout=0.5)
         opening = asyncio.create_task(chat.__aenter__())
@@ -269,7 +273,7 @@ async def test_a_busy_server_is_waited_for_at_the_start(client):
     assert "connected, but no answer within 0.5 s; the server may be busy" in str(wait)
 
 
-async def test_a_server_that_stays_busy_is_given_up_after_patience(client, impatient):
+async def test_a_server_that_stays_busy_beyond_the_patience_is_a_user_error(client, impatient):
     said = (
         r"/v1: connected, but no answer within 0.1 s \(--endpoint-patience\); if the server is busy"
     )
@@ -279,7 +283,7 @@ async def test_a_server_that_stays_busy_is_given_up_after_patience(client, impat
                 pass
 
 
-async def test_a_server_that_goes_away_is_waited_for_and_uses_up_no_try(client):
+async def test_the_client_waits_for_a_server_that_disappears_without_using_up_retries(client):
     async with ScriptedServer(echo) as server:
         port = server.port
         chat = OpenAIChat(f"scripted@{server.base_url}", retries=0, client=client)
@@ -294,7 +298,7 @@ async def test_a_server_that_goes_away_is_waited_for_and_uses_up_no_try(client):
     await chat.__aexit__()
 
 
-async def test_a_server_that_stays_away_is_given_up_after_patience(client, impatient):
+async def test_a_server_that_stays_away_beyond_the_patience_is_an_endpoint_error(client, impatient):
     async with ScriptedServer(echo) as server:
         chat = OpenAIChat(f"scripted@{server.base_url}", client=client)
         await chat.__aenter__()
@@ -306,7 +310,7 @@ async def test_a_server_that_stays_away_is_given_up_after_patience(client, impat
     await chat.__aexit__()
 
 
-async def test_of_several_servers_one_that_is_away_is_left_out(client):
+async def test_an_unreachable_server_is_skipped_if_another_is_reachable(client):
     async with ScriptedServer(echo) as first, ScriptedServer(echo) as second:
         spec = f"scripted@{first.base_url},{second.base_url}"
         async with OpenAIChat(spec, client=client) as chat:
@@ -336,13 +340,13 @@ async def test_an_unknown_model_is_refused_with_the_models_the_server_has(client
                 pass
 
 
-async def test_a_model_that_a_listed_pattern_covers_is_known(client):
+async def test_a_model_that_matches_a_listed_pattern_is_accepted(client):
     async with ScriptedServer(echo, model="openai/*") as server:
         async with OpenAIChat(f"openai/gpt@{server.base_url}", client=client) as chat:
             assert (await ask(chat)).content == "you said: hello there"
 
 
-async def test_a_server_that_loads_its_model_is_waited_for(client):
+async def test_the_client_waits_for_a_server_that_loads_its_model(client):
     async with ScriptedServer(echo, models=Fault(status=503, body="loading")) as server:
         chat = OpenAIChat(f"scripted@{server.base_url}", client=client)
         entering = asyncio.create_task(chat.__aenter__())
@@ -353,7 +357,7 @@ async def test_a_server_that_loads_its_model_is_waited_for(client):
         await chat.__aexit__()
 
 
-async def test_a_server_that_goes_away_while_it_loads_its_model_is_given_up(client):
+async def test_a_server_that_disappears_while_loading_its_model_is_a_user_error(client):
     looks = asyncio.Semaphore(0)
     loading = Fault(status=503, body="loading", headers=lambda: looks.release() or {})
     async with ScriptedServer(echo, models=loading) as server:
@@ -365,7 +369,7 @@ async def test_a_server_that_goes_away_while_it_loads_its_model_is_given_up(clie
         await asyncio.wait_for(entering, 20)
 
 
-async def test_a_host_that_accepts_no_connection_is_absent_and_not_busy(client, impatient):
+async def test_a_host_that_accepts_no_connections_counts_as_absent_not_busy(client, impatient):
     with socket.socket() as full, socket.socket() as waiting:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
@@ -378,7 +382,7 @@ async def test_a_host_that_accepts_no_connection_is_absent_and_not_busy(client, 
                 pass
 
 
-async def test_a_forgotten_v1_is_named(client):
+async def test_an_address_without_v1_is_refused_with_the_right_url(client):
     async with ScriptedServer(echo) as server:
         root = server.base_url.removesuffix("/v1")
         with pytest.raises(UserError, match=f"is not the URL of the API; write {root}/v1$"):
@@ -387,7 +391,7 @@ async def test_a_forgotten_v1_is_named(client):
 
 
 @pytest.mark.parametrize("unlimited", [True, False])
-async def test_a_dialogue_longer_than_the_context_is_the_askers_failure(unlimited, client):
+async def test_a_dialogue_that_is_too_long_is_retried_without_a_token_limit(unlimited, client):
     fault = Fault(status=400, body="This model's maximum context length is 8 tokens")
     async with ScriptedServer(
         echo, fault=(lambda _: fault) if unlimited else first(1, fault)
@@ -407,7 +411,7 @@ def refusal(name, code, message):
 
 
 def picky(refuses):
-    """Return a fault for each request that has one of these fields."""
+    """Return a function of a server that gives a fault for each request with one of these fields."""
 
     def fault(server):
         def decide(n):
@@ -419,7 +423,7 @@ def picky(refuses):
     return fault
 
 
-OF_O3 = {
+O3_REFUSALS = {
     "max_tokens": refusal(
         "max_tokens",
         "unsupported_parameter",
@@ -434,9 +438,9 @@ OF_O3 = {
 }
 
 
-async def test_fields_that_a_model_refuses_are_learned_once_and_told(client):
+async def test_fields_that_a_model_refuses_are_learned_once_and_reported(client):
     server = ScriptedServer(echo)
-    server.fault = picky(OF_O3)(server)
+    server.fault = picky(O3_REFUSALS)(server)
     async with server, OpenAIChat(f"scripted@{server.base_url}", client=client) as chat:
         await ask(chat)
         assert len(server.requests) == 3
@@ -454,7 +458,7 @@ async def test_fields_that_a_model_refuses_are_learned_once_and_told(client):
     }
 
 
-async def test_a_limit_that_is_too_large_for_the_model_is_left_to_the_server(client):
+async def test_a_suggested_limit_too_large_for_the_model_is_left_out(client):
     words = "max_tokens is too large: 4096. This model supports at most 1024 completion tokens."
     server = ScriptedServer(echo)
     server.fault = picky({"max_tokens": refusal("max_tokens", "invalid_value", words)})(server)
@@ -480,7 +484,7 @@ async def test_any_field_of_a_request_can_be_set(client):
     assert sent["top_k"] == 20
 
 
-async def test_a_field_that_the_server_refuses_is_the_users_mistake(client):
+async def test_a_user_set_field_that_the_server_refuses_is_a_user_error(client):
     fault = Fault(status=400, body="reasoning_effort: extra inputs are not permitted")
     async with ScriptedServer(echo, fault=lambda _: fault) as server:
         chat = OpenAIChat(f"scripted@{server.base_url}", client=client, reasoning_effort="low")
@@ -489,8 +493,8 @@ async def test_a_field_that_the_server_refuses_is_the_users_mistake(client):
                 await ask(chat)
 
 
-def said(**fields):
-    """Return a completion with other fields in its message; `choice` and `usage` replace those."""
+def completion_body(**fields):
+    """Return a completion with other message fields; `choice` adds to the choice, and `usage` replaces the usage."""
     choice, usage = fields.pop("choice", {}), fields.pop("usage", {"prompt_tokens": 1})
     message = {"role": "assistant", "content": "hi"} | fields
     body = {"choices": [{"message": message, "finish_reason": "stop"} | choice], "usage": usage}
@@ -500,9 +504,13 @@ def said(**fields):
 @pytest.mark.parametrize(
     ("body", "content", "thoughts"),
     [
-        (said(content=[{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]), "ab", ""),
         (
-            said(
+            completion_body(content=[{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]),
+            "ab",
+            "",
+        ),
+        (
+            completion_body(
                 content=[
                     {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
                     {"type": "text", "text": "hi"},
@@ -511,17 +519,17 @@ def said(**fields):
             "hi",
             "hm",
         ),
-        (said(reasoning_content="hm"), "hi", "hm"),
-        (said(reasoning="hm"), "hi", "hm"),
-        (said(content="<think>hm</think>hi"), "<think>hm</think>hi", ""),
-        (b"\xef\xbb\xbf" + said(), "hi", ""),
-        (said(usage={"prompt_tokens": None, "completion_tokens": 3.0}), "hi", ""),
-        (said(usage="none"), "hi", ""),
-        (said().replace(b'"hi"', b'"\\ud800hi"'), "?hi", ""),
-        (said(content=None, refusal="I cannot"), "I cannot", ""),
+        (completion_body(reasoning_content="hm"), "hi", "hm"),
+        (completion_body(reasoning="hm"), "hi", "hm"),
+        (completion_body(content="<think>hm</think>hi"), "<think>hm</think>hi", ""),
+        (b"\xef\xbb\xbf" + completion_body(), "hi", ""),
+        (completion_body(usage={"prompt_tokens": None, "completion_tokens": 3.0}), "hi", ""),
+        (completion_body(usage="none"), "hi", ""),
+        (completion_body().replace(b'"hi"', b'"\\ud800hi"'), "?hi", ""),
+        (completion_body(content=None, refusal="I cannot"), "I cannot", ""),
     ],
 )
-async def test_replies_are_read_leniently(body, content, thoughts, client):
+async def test_replies_in_nonstandard_formats_are_read(body, content, thoughts, client):
     fault = Fault(status=200, body=body.decode("utf-8", "surrogateescape"))
     async with ScriptedServer(echo, fault=lambda _: fault) as server:
         async with OpenAIChat(f"scripted@{server.base_url}", client=client, retries=0) as chat:
@@ -530,8 +538,8 @@ async def test_replies_are_read_leniently(body, content, thoughts, client):
 
 
 @pytest.mark.parametrize("finish", ["stop", "content_filter", "tool_calls"])
-async def test_an_empty_reply_is_asked_for_again_with_another_seed_and_then_taken(finish, client):
-    body = said(content=None, choice={"finish_reason": finish}).decode()
+async def test_an_empty_reply_is_requested_again_with_new_seeds_and_then_accepted(finish, client):
+    body = completion_body(content=None, choice={"finish_reason": finish}).decode()
     async with ScriptedServer(echo, fault=lambda _: Fault(status=200, body=body)) as server:
         async with OpenAIChat(f"scripted@{server.base_url}", client=client) as chat:
             reply = await ask(chat)
@@ -539,11 +547,13 @@ async def test_an_empty_reply_is_asked_for_again_with_another_seed_and_then_take
     assert [request["seed"] for request in server.requests] == [3, 4, 5]
 
 
-async def test_a_model_that_thinks_is_given_more_tokens_where_the_limit_was_only_suggested(client):
+async def test_a_thinking_model_gets_more_tokens_only_if_the_limit_was_suggested(client):
     def fault(n):
         if n == 1:
             cut = {"finish_reason": "length"}
-            return Fault(status=200, body=said(content="", reasoning="hm", choice=cut).decode())
+            return Fault(
+                status=200, body=completion_body(content="", reasoning="hm", choice=cut).decode()
+            )
         return None
 
     async with ScriptedServer(echo, fault=fault) as server:
@@ -565,7 +575,7 @@ async def test_a_very_long_reply_is_cut_and_marked(client):
     assert reply.delivery.cut
 
 
-async def test_of_requests_that_arrive_together_each_is_counted_as_one():
+async def test_the_server_numbers_simultaneous_requests_separately():
     def fault(n):
         return Fault(status=400, body="no") if n == 1 else None
 
@@ -575,7 +585,7 @@ async def test_of_requests_that_arrive_together_each_is_counted_as_one():
     assert [type(each) for each in said].count(EndpointError) == 1
 
 
-def test_a_spec_is_a_model_and_optional_addresses(monkeypatch):
+def test_a_spec_is_parsed_into_a_model_and_addresses(monkeypatch):
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     assert parse_spec("gpt-4o") == ("gpt-4o", ("https://api.openai.com/v1",))
     assert parse_spec("org/llama@http://h:1/v1/") == ("org/llama", ("http://h:1/v1",))
@@ -601,7 +611,7 @@ def test_a_spec_is_a_model_and_optional_addresses(monkeypatch):
         ("tiny@:8000/v1", "http://host:port/v1"),
     ],
 )
-def test_an_address_without_a_scheme_is_refused_with_the_spelling_that_works(spec, suggestion):
+def test_an_invalid_address_is_refused_with_a_valid_spelling(spec, suggestion):
     with pytest.raises(UserError, match=f"is not a URL; write {suggestion}$"):
         parse_spec(spec)
 
@@ -617,21 +627,21 @@ def test_a_key_is_never_sent_to_another_server(monkeypatch):
     assert api_key_for("http://elsewhere:1/v1", "OTHER") == "other"
 
 
-def test_a_missing_key_names_the_variable(monkeypatch):
+def test_a_missing_key_is_reported_with_its_variable(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     with pytest.raises(UserError, match="set the environment variable OPENAI_API_KEY"):
         OpenAIChat("gpt-4o")
 
 
-async def test_without_a_key_none_is_sent(client):
+async def test_no_authorization_header_is_sent_without_a_key(client):
     async with ScriptedServer(echo) as server:
         async with OpenAIChat(f"scripted@{server.base_url}", client=client) as chat:
             await ask(chat)
         assert [header.get("Authorization") for header in server.headers] == [None]
 
 
-async def test_azure_is_asked_by_deployment_version_and_key(monkeypatch):
+async def test_azure_requests_use_deployment_version_and_key(monkeypatch):
     monkeypatch.setenv("AZURE_OPENAI_API_KEY", "secret")
     monkeypatch.setenv("OPENAI_API_VERSION", "2025-01-01-preview")
     async with ScriptedServer(echo) as server:
@@ -644,11 +654,14 @@ async def test_azure_is_asked_by_deployment_version_and_key(monkeypatch):
     assert server.headers[0]["api-key"] == "secret"
 
 
-def test_azure_without_its_variables_is_refused_by_their_names(monkeypatch):
-    for name in ("AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY", "OPENAI_API_VERSION"):
-        monkeypatch.delenv(name, raising=False)
+@pytest.mark.parametrize("missing", AZURE_VARIABLES)
+def test_a_missing_azure_variable_is_reported(monkeypatch, missing):
+    monkeypatch.delenv("AZURE_OPENAI_AD_TOKEN", raising=False)
+    for name in AZURE_VARIABLES:
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv(missing)
     chat = OpenAIChat("gpt", azure=True)
-    with pytest.raises(UserError, match="AZURE_OPENAI_ENDPOINT"):
+    with pytest.raises(UserError, match=missing):
         asyncio.run(chat.__aenter__())
 
 
@@ -656,21 +669,19 @@ def test_azure_without_its_variables_is_refused_by_their_names(monkeypatch):
     ("calls", "wall", "cpu", "holds"),
     [
         (5000, 10, 9.5, True),
-        (5000, 20, 9.5, False),  # half of the time it waits
+        (5000, 20, 9.5, False),  # the thread waits half of the time
         (500, 10, 9.5, False),  # something else computes
         (500, 0.5, 0.5, False),  # too short to tell
     ],
 )
-def test_the_client_holds_a_run_up_where_the_thread_computes_and_calls_are_what_it_computes(
-    calls, wall, cpu, holds
-):
+def test_the_client_slows_a_run_if_its_calls_keep_the_thread_busy(calls, wall, cpu, holds):
     assert holds_up(calls, wall, cpu) == holds
 
 
 async def test_replies_cut_while_a_model_is_found_to_think_are_requested_again(client):
-    """All three requests are sent before the first reply shows that the model thinks."""
+    """Send all three requests before the first reply shows that the model thinks."""
     cut = {"finish_reason": "length"}
-    body = said(content="half a", reasoning="hm", choice=cut).decode()
+    body = completion_body(content="half a", reasoning="hm", choice=cut).decode()
     fault = first(3, Fault(status=200, body=body))
     async with ScriptedServer(echo, fault=fault, delay=0.5) as server:
         async with OpenAIChat(f"scripted@{server.base_url}", client=client) as chat:
@@ -692,7 +703,7 @@ async def test_a_field_named_by_a_later_refusal_does_not_stop_the_run(client):
                 await ask(chat)
 
 
-async def test_no_wait_that_a_server_asks_for_is_longer_than_the_patience(client, impatient):
+async def test_waits_requested_by_a_server_are_limited_to_the_patience(client, impatient):
     tomorrow = {"Retry-After": "86400"}
     loading, broken = (Fault(status=status, headers=tomorrow) for status in (503, 500))
     async with asyncio.timeout(20):

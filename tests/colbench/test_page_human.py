@@ -1,4 +1,4 @@
-"""The rule-based human for pages: what it says in which case."""
+"""The rule-based human for pages: what it says in each case."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _heard(said: str, *before: Message) -> list[Message]:
 
 
 class Fails:
-    """A renderer on which every page but the target ends in one way."""
+    """A renderer that gives every page except the target the same outcome."""
 
     environment = "none"
 
@@ -74,7 +74,7 @@ def human(renderer: Renderer) -> KeylessHuman:
     return human
 
 
-async def test_the_right_page_is_what_the_human_has_in_mind(
+async def test_the_human_accepts_the_target_page_and_shows_its_picture(
     human: KeylessHuman, renderer: Renderer
 ) -> None:
     reply = await human.respond(TASK, _heard(f"Here it is:\n```html\n{TARGET}\n```"))
@@ -82,7 +82,9 @@ async def test_the_right_page_is_what_the_human_has_in_mind(
     assert reply.images == ((await renderer.render(TARGET)).picture,)
 
 
-async def test_of_a_blank_page_the_most_outstanding_things_are_missed(human: KeylessHuman) -> None:
+async def test_the_reply_to_a_blank_page_names_the_most_prominent_elements(
+    human: KeylessHuman,
+) -> None:
     reply = await human.respond(TASK, _heard(BLANK))
     said = reply.content
     assert 'There should be a heading that says "Welcome to the lake"' in said
@@ -92,7 +94,9 @@ async def test_of_a_blank_page_the_most_outstanding_things_are_missed(human: Key
     assert said.count("should be") <= MOST_DIFFERENCES
 
 
-async def test_what_was_said_and_not_done_makes_way_for_the_rest(human: KeylessHuman) -> None:
+async def test_later_replies_name_differences_that_earlier_ones_left_out(
+    human: KeylessHuman,
+) -> None:
     dialogue = _heard(BLANK)
     said: set[str] = set()
     for _ in range(4):
@@ -115,12 +119,12 @@ async def test_what_was_said_and_not_done_makes_way_for_the_rest(human: KeylessH
         assert any(words in one for one in said), words
 
 
-async def test_it_says_the_same_again_to_the_same_dialogue(human: KeylessHuman) -> None:
+async def test_the_same_dialogue_gets_the_same_reply(human: KeylessHuman) -> None:
     one, other = await asyncio.gather(*(human.respond(TASK, _heard(BLANK)) for _ in range(2)))
     assert one == other
 
 
-async def test_without_a_page_it_begins_with_a_few_things_and_goes_on(human: KeylessHuman) -> None:
+async def test_messages_without_a_page_get_new_requirements_each_time(human: KeylessHuman) -> None:
     first = await human.respond(TASK, _heard("Hello!"))
     assert first.content.startswith("I cannot say much without a page to look at. There should be")
     assert first.content.count("There should be") == 3
@@ -158,7 +162,9 @@ async def test_questions_are_answered_from_the_target(
     assert reply.content.count("should be") <= MOST_DIFFERENCES
 
 
-async def test_what_the_target_has_not_is_said_to_be_wanted_not(human: KeylessHuman) -> None:
+async def test_questions_about_elements_the_target_lacks_are_answered_with_no(
+    human: KeylessHuman,
+) -> None:
     plain = Task(
         id="p",
         domain="frontend",
@@ -182,7 +188,9 @@ async def test_what_the_target_has_not_is_said_to_be_wanted_not(human: KeylessHu
         ("varies", "looks different each time"),
     ],
 )
-async def test_a_page_that_does_not_show_is_said_so(outcome: RenderOutcome, words: str) -> None:
+async def test_a_page_that_cannot_be_rendered_gets_the_reason_and_no_picture(
+    outcome: RenderOutcome, words: str
+) -> None:
     human = PageHuman()
     human.use_renderer(Fails(outcome))
     reply = await human.respond(TASK, _heard(BLANK))
@@ -191,7 +199,7 @@ async def test_a_page_that_does_not_show_is_said_so(outcome: RenderOutcome, word
     assert reply.images == ()
 
 
-async def test_a_target_that_cannot_be_rendered_is_no_fault_of_the_agent() -> None:
+async def test_a_target_that_cannot_be_rendered_raises_a_simulator_error() -> None:
     human = PageHuman()
     human.use_renderer(Fails("rendered", target="timeout"))
     with pytest.raises(SimulatorError, match="the target page of lake cannot be rendered"):
@@ -233,13 +241,13 @@ LAKE = Block(kind="picture", x=16, y=200, width=600, height=300)
         ),
     ],
 )
-def test_sentences(made: Block, sentence: str) -> None:
+def test_each_kind_of_difference_has_its_own_sentence(made: Block, sentence: str) -> None:
     assert compare(_render(TITLE, LEAD, LAKE), _render(made, LEAD, LAKE)).split(". ")[0].rstrip(
         "."
     ) == sentence.rstrip(".")
 
 
-def test_texts_are_quoted_whole_or_to_a_word() -> None:
+def test_quotes_of_long_texts_end_at_a_whole_word() -> None:
     long = replace(
         LEAD, text='He said "yes" and then went on for very much longer than anyone would quote'
     )
@@ -247,12 +255,13 @@ def test_texts_are_quoted_whole_or_to_a_word() -> None:
     assert "\"He said 'yes' and then went on for very much longer than…\"" in said
 
 
-def test_a_shade_of_the_same_name_is_a_little_lighter_or_darker() -> None:
-    said = compare(_render(TITLE, background="#3b82f6"), _render(TITLE, background="#2563eb"))
-    assert said == "The background of the page should be a little lighter."
+def test_two_shades_with_one_color_name_differ_in_lightness() -> None:
+    light, dark = (_render(TITLE, background=color) for color in ("#3b82f6", "#2563eb"))
+    assert compare(light, dark) == "The background of the page should be a little lighter."
+    assert compare(dark, light) == "The background of the page should be a little darker."
 
 
-def test_of_long_texts_that_begin_alike_the_rest_is_said() -> None:
+def test_long_texts_with_the_same_start_are_compared_by_their_ends() -> None:
     text = "This is a paragraph that begins as the other one does and ends as the other does not"
     longer = f"{text} with four words more"
     short, long = (
@@ -264,12 +273,12 @@ def test_of_long_texts_that_begin_alike_the_rest_is_said() -> None:
     assert compare(short, long) == f"{paragraph} should be shorter, by about 4 words."
 
 
-def test_the_height_is_said_when_all_else_is_right() -> None:
+def test_the_page_height_is_named_if_everything_else_matches() -> None:
     tall = replace(_render(TITLE), height=1500)
     assert compare(tall, _render(TITLE)) == "The page should be about 1500 pixels tall; it is 720."
 
 
-def test_every_color_has_the_name_that_it_is_meant_by() -> None:
+def test_every_listed_color_gets_its_own_name() -> None:
     assert {known: name(color) for known, color in NAMES.items()} == {
         known: known for known in NAMES
     }
@@ -280,8 +289,8 @@ def test_every_color_has_the_name_that_it_is_meant_by() -> None:
     assert name("#047857") == "dark green"
 
 
-def test_oklab_has_the_values_of_its_definition() -> None:
-    """The conversion back, by the matrices of CSS Color 4 as the renderer has them, gives the color again."""
+def test_oklab_values_convert_back_to_the_same_color() -> None:
+    """Convert back with the renderer's matrices of CSS Color 4, and expect the original color."""
     for color in ("#ff0000", "#3b82f6", "#1f2937", "#fef3c7"):
         lightness, a, b = oklab(color)
         assert read_color(f"oklab({lightness} {a} {b})").hex == color
@@ -289,7 +298,7 @@ def test_oklab_has_the_values_of_its_definition() -> None:
     assert distance("#000000", "#ffffff") == pytest.approx(100, abs=0.01)
 
 
-def test_similarity_of_texts() -> None:
+def test_text_similarity_is_the_dice_coefficient_of_letter_pairs() -> None:
     assert similarity("Home", "Home") == 1.0
     assert similarity("Home", "Kontakt") == 0.0
     assert similarity("night", "nacht") == pytest.approx(2 * 3 / 12)

@@ -1,4 +1,4 @@
-"""Pictures on their way to a model server: how they are written, made to fit, and refused."""
+"""Images sent to a model server: how they are encoded, made to fit, and rejected."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def ask(messages, *, fault=None, sees=True, **options):
     return reply.content, server.requests[-1]["messages"]
 
 
-async def test_pictures_are_sent_before_the_words_as_the_protocol_has_it():
+async def test_images_are_sent_before_the_text_in_the_protocol_format():
     first, second = picture(8, 8), picture(9, 9)
     reply, sent = await ask(shown(first, second))
     assert reply == "2 pictures"
@@ -66,13 +66,13 @@ async def test_pictures_are_sent_before_the_words_as_the_protocol_has_it():
     ]
 
 
-async def test_messages_without_pictures_stay_plain_beside_one_with_a_picture():
+async def test_messages_without_images_are_sent_as_plain_text():
     _, sent = await ask([Message(role="system", content="be brief"), *shown(picture(8, 8))])
     assert sent[0] == {"role": "system", "content": "be brief"}
 
 
 @pytest.mark.parametrize("status", [400, 413, 415, 422])
-async def test_a_refused_picture_is_the_servers_failure_in_its_own_words(status):
+async def test_a_rejected_image_raises_an_endpoint_error_with_the_servers_message(status):
     def fault(_):
         return Fault(status=status, body="cannot identify image file")
 
@@ -90,30 +90,30 @@ async def test_a_refused_picture_is_the_servers_failure_in_its_own_words(status)
         "The decoder prompt (length 9) is longer than the maximum model length of 8.",
     ],
 )
-async def test_pictures_that_make_a_dialogue_too_long_are_the_askers_failure(words):
+async def test_images_that_exceed_the_context_length_raise_a_too_long_error(words):
     with pytest.raises(TooLongError, match=r"^HTTP 400: Th"):
         await ask(shown(picture(8, 8)), fault=lambda _: Fault(status=400, body=words))
 
 
-async def test_a_model_of_text_refuses_pictures_and_nothing_else():
+async def test_a_text_only_model_rejects_images_but_accepts_text():
     with pytest.raises(EndpointError, match="scripted is not a multimodal model"):
         await ask(shown(picture(8, 8)), sees=False)
     reply, _ = await ask([Message(role="user", content="hello")], sees=False)
     assert reply == "0 pictures"
 
 
-async def test_the_client_makes_pictures_fit():
+async def test_the_client_shrinks_images_to_its_maximum_edge():
     _, sent = await ask(shown(picture(400, 100)), max_image_edge=200)
     assert opened(from_data_url(sent[0]["content"][0]["image_url"]["url"])).size == (200, 50)
 
 
-def test_pictures_that_fit_stay_as_they_are():
+def test_images_that_fit_are_unchanged():
     pictures = (picture(100, 100), picture(100, 20))
     assert fit_pictures(pictures, 100) == pictures
     assert fit_pictures((), 100) == ()
 
 
-def test_all_pictures_are_shrunk_by_the_same_scale():
+def test_all_images_are_shrunk_by_the_same_scale():
     small, large = map(opened, fit_pictures((picture(100, 60), picture(100, 150)), 100))
     assert small.size == (67, 40)
     assert large.size == (67, 100)
@@ -121,13 +121,13 @@ def test_all_pictures_are_shrunk_by_the_same_scale():
     assert large.getpixel((30, 90)) == (0, 0, 255)
 
 
-def test_what_would_become_too_small_to_read_is_cut_off_at_the_bottom():
+def test_a_very_tall_image_is_cropped_at_the_bottom_to_stay_readable():
     (cut,) = map(opened, fit_pictures((picture(100, 1000),), 100))
     assert cut.size == (50, 100)
     assert {cut.getpixel((25, y)) for y in range(100)} == {(255, 0, 0)}, "all of the upper half"
 
 
-def test_a_picture_of_too_many_bytes_is_shrunk_until_it_has_few_enough():
+def test_an_image_with_too_many_bytes_is_shrunk_below_the_limit():
     noise = Image.frombytes("RGB", (1200, 1200), random.Random(0).randbytes(1200 * 1200 * 3))
     assert len(as_png(noise)) > MAX_BYTES
     (fitted,) = fit_pictures((as_png(noise),), 1200)
@@ -137,5 +137,5 @@ def test_a_picture_of_too_many_bytes_is_shrunk_until_it_has_few_enough():
     assert width > 600
 
 
-def test_a_picture_comes_out_of_its_address_as_it_went_in():
+def test_a_data_url_preserves_its_image():
     assert from_data_url(data_url(picture(3, 3))) == picture(3, 3)

@@ -1,4 +1,4 @@
-"""`colbench play`: a person as agent or as human, by a pipe and in a terminal; what was played is an ordinary run."""
+"""`colbench play`: a person as agent or as human, through a pipe and in a terminal; the result is an ordinary run."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ TASKS = "parking-test-0001,adverts-test-0000"
 REFERENCE = {task.id: task.hidden.reference for task in resolve_tasks("bundled:backend")}
 ANSWER = f"I WANT TO ANSWER:\n{REFERENCE['parking-test-0001']}\n.\n"
 SECONDS = 60.0
-"""Patience with a process; each takes about three."""
+"""Maximum time to wait for a process; each takes about three seconds."""
 
 
 @pytest.fixture
 def here(tmp_path, cache, monkeypatch):
-    """Return an empty folder to work in, with a store of renders that is not the user's, and no editor."""
+    """Return an empty folder to work in, with a render cache that is not the user's, and without an editor."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLBENCH_CACHE", str(cache))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
@@ -46,7 +46,7 @@ def here(tmp_path, cache, monkeypatch):
 
 
 def play(*argv, lines="", code=0):
-    """Play by a pipe; what was printed."""
+    """Play through a pipe, and return what was printed."""
     done = subprocess.run(
         [sys.executable, "-m", "colbench.cli", "play", *argv],
         input=lines.encode(),
@@ -68,7 +68,7 @@ def record(folder="out"):
     return json.loads(Path(folder, "run.json").read_text())
 
 
-def test_what_a_person_plays_is_an_ordinary_run(here, capsys):
+def test_a_played_dialogue_is_an_ordinary_run(here, capsys):
     said = play("--task-ids", TASKS, "--out", "out", lines=f"Is parking free at first?\n\n{ANSWER}")
     assert "We look after the lockers" in said
     assert said.index("your turn, 1 of 10") < said.index("your turn, 2 of 10")
@@ -88,7 +88,7 @@ def test_what_a_person_plays_is_an_ordinary_run(here, capsys):
 
 
 @pytest.mark.slow
-def test_playing_on_goes_on_with_the_next_task_and_keeps_nothing_of_what_was_left(here):
+def test_playing_again_continues_with_the_task_that_was_not_finished(here):
     argv = ("--task-ids", TASKS, "--out", "out")
     play(*argv, lines=f"{ANSWER}\nWhat does a word cost?\n\n/quit\n")
     assert [rollout.task_id for rollout in played()] == ["parking-test-0001"]
@@ -104,7 +104,7 @@ def test_playing_on_goes_on_with_the_next_task_and_keeps_nothing_of_what_was_lef
     assert main(["report", "out"]) == 0
 
 
-def test_failed_tests_are_shown_at_the_end_and_not_before(here):
+def test_failed_tests_are_shown_only_at_the_end(here):
     said = play("--task-ids", TASKS, "--max-turns", "2", lines="What?\n\nno code\n\n")
     before, _, after = said.partition("the end")
     assert "expected 8512" not in before
@@ -112,7 +112,7 @@ def test_failed_tests_are_shown_at_the_end_and_not_before(here):
     assert "the last: what you write now is your answer" in before
 
 
-def test_a_pipe_that_stays_open_does_not_keep_the_process_from_ending(here):
+def test_an_interrupt_ends_the_process_while_its_input_pipe_stays_open(here):
     argv = [sys.executable, "-m", "colbench.cli", "play"]
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(argv, **streams) as process:
@@ -123,12 +123,12 @@ def test_a_pipe_that_stays_open_does_not_keep_the_process_from_ending(here):
         assert process.stderr.read().decode().startswith("colbench: interrupted")
 
 
-def test_leaving_before_anything_was_played_leaves_no_dialogue(here):
+def test_a_dialogue_without_any_input_is_not_kept(here):
     assert "is not kept" in play("--out", "out", lines="")
     assert not played()
 
 
-def test_tasks_are_drawn_by_the_seed():
+def test_the_seed_decides_the_order_of_the_tasks():
     def first(seed, **options):
         config = replace(BASE, seed=seed, **options)
         return [task.id for task in PlaySession(config, None, "agent", Keyboard()).queue[:5]]
@@ -138,7 +138,7 @@ def test_tasks_are_drawn_by_the_seed():
     assert first(1, task_ids=tuple(TASKS.split(","))) == TASKS.split(",")
 
 
-def test_a_file_can_be_the_message_and_the_answer(here):
+def test_messages_and_answers_can_come_from_files(here):
     Path("ask.txt").write_text("Is there\n\na grace period?\n")
     Path("answer.py").write_text(REFERENCE["parking-test-0001"])
     lines = "/edit nowhere.txt\n/edit ask.txt\n/answer answer.py\n"
@@ -149,7 +149,7 @@ def test_a_file_can_be_the_message_and_the_answer(here):
     assert rollout.scores["default"].success
 
 
-def test_an_answer_without_an_editor_is_pasted_and_one_of_nothing_is_not_sent(here):
+def test_an_answer_can_be_pasted_without_an_editor_and_must_not_be_empty(here):
     lines = "/help\n/nonsense\n/answer\n.\n/answer\ndef f():\n\n    return '/quit'\n.\n"
     said = play("--task-ids", TASKS, "--out", "out", lines=lines)
     assert "Unknown command /nonsense" in said
@@ -157,7 +157,7 @@ def test_an_answer_without_an_editor_is_pasted_and_one_of_nothing_is_not_sent(he
     assert played()[0].answer == "def f():\n\n    return '/quit'"
 
 
-def test_as_human_the_person_knows_everything_and_may_say_anything(here):
+def test_a_person_as_human_sees_the_hidden_information_and_replies_freely(here):
     code = REFERENCE["parking-test-0001"]
     lines = f"/hidden\n25 minutes.\n\n```\n{code}\n```\n\n/answer\n" + "Nothing.\n\n" * 3
     argv = ("--as", "human", "--task-ids", TASKS, "--max-turns", "5", "--out", "out")
@@ -187,9 +187,10 @@ def test_as_human_the_person_knows_everything_and_may_say_anything(here):
         (["--human", "nobody"], "--human nobody: unknown"),
     ],
 )
-def test_a_mistake_is_one_clear_line_and_exit_code_2(here, capsys, argv, said):
+def test_wrong_flags_exit_with_code_2_and_a_one_line_message(here, capsys, argv, said):
     assert main(["play", *argv]) == 2
-    assert said in capsys.readouterr().err
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
 
 
 def test_a_folder_of_another_run_is_refused(here, capsys):
@@ -212,7 +213,7 @@ def test_a_folder_of_another_run_is_refused(here, capsys):
         ("is it < or <= ?\n", False),
     ],
 )
-def test_empty_lines_belong_to_code_and_pages(text, code):
+def test_empty_lines_do_not_end_code_or_pages(text, code):
     assert is_code(text) is code
 
 
@@ -226,7 +227,7 @@ class Terminal:
             for name in (
                 "COLUMNS",
                 "LINES",
-            ):  # readline, which pytest loads, sets them behind `os.environ`
+            ):  # readline, which pytest loads, sets them without changing `os.environ`
                 os.unsetenv(name)
             os.execv(sys.executable, [sys.executable, "-m", "colbench.cli", "play", *argv])
         fcntl.ioctl(self.tty, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
@@ -235,7 +236,7 @@ class Terminal:
         self._read = 0
 
     def type(self, text, after):
-        """Type when, after what was there before, the screen shows `after` and a line is waited for."""
+        """Type `text` once `after` appears in the new part of the screen and the command waits for a line."""
         end = time.monotonic() + SECONDS
         while after not in self.screen[self._read :]:
             assert self._more(), self.screen
@@ -247,7 +248,7 @@ class Terminal:
         os.write(self.tty, text.encode())
 
     def close(self):
-        """Return the exit code, and how the terminal is set then."""
+        """Wait for the end, and return the exit code and the terminal's settings at that time."""
         while self._more():
             pass
         settings = termios.tcgetattr(self.tty)
@@ -256,17 +257,17 @@ class Terminal:
         return os.waitstatus_to_exitcode(status), settings
 
     def _more(self):
-        """Read on; whether the other side is still there."""
+        """Read more of the screen, and return True if the other side is still there."""
         ready, _, _ = select.select([self.tty], [], [], SECONDS)
         assert ready, self.screen
         try:
             self.screen += os.read(self.tty, 1 << 16).decode(errors="replace")
-        except OSError:  # the error by which Linux reports that the terminal has no owner
+        except OSError:  # Linux reports in this way that no process has the terminal open
             return False
         return True
 
 
-def test_in_a_terminal(here):
+def test_a_terminal_supports_editing_pasting_and_its_full_width(here):
     terminal = Terminal("--task-ids", TASKS, "--out", "out", width=120)
     terminal.type("Is there a grace\x7f\x7f\x7f\x7f\x7fprice?\r", after="> ")
     terminal.type("\r", after="\n  ")
@@ -284,7 +285,7 @@ def test_in_a_terminal(here):
     assert max(len(line) for line in lines if line.startswith(("your turn", "the end"))) == 120
 
 
-def test_ctrl_c_keeps_what_is_finished_and_gives_the_terminal_back(here):
+def test_ctrl_c_keeps_finished_dialogues_and_restores_the_terminal(here):
     terminal = Terminal("--task-ids", TASKS, "--out", "out")
     terminal.type("\x04", after="> ")
     assert terminal.close()[0] == 0
@@ -302,7 +303,7 @@ def test_ctrl_c_keeps_what_is_finished_and_gives_the_terminal_back(here):
 
 
 @pytest.mark.weekly
-def test_the_editor_starts_from_the_signature_and_may_fail(here):
+def test_the_editor_starts_with_the_signature_and_its_failure_is_reported(here):
     script = here / "editor.sh"
     script.write_text('#!/bin/sh\ncp "$1" seen.txt\nsed -i "s/^    $/    return 7/" "$1"\n')
     script.chmod(0o755)
@@ -327,7 +328,7 @@ PAGE = "<html>\n<body style='background: navy'>\n\n<h1>Boats</h1>\n</body>\n</ht
 
 
 @pytest.mark.slow
-def test_the_page_of_a_person_is_looked_at_and_scored(here, browser):
+def test_a_persons_page_is_rendered_and_scored(here, browser):
     lines = f"What colour is it?\n\n{PAGE}/answer\n.\n"
     said = play("--domain", "frontend", "--browser", str(browser), "--out", "out", lines=lines)
     (rollout,) = played()
@@ -340,7 +341,7 @@ def test_the_page_of_a_person_is_looked_at_and_scored(here, browser):
 
 
 @pytest.mark.slow
-def test_as_human_a_person_is_given_pictures_of_both_pages(here, browser):
+def test_a_person_as_human_gets_pictures_of_both_pages(here, browser):
     argv = ("--as", "human", "--domain", "frontend", "--max-turns", "2", "--browser", str(browser))
     said = play(*argv, "--out", "out", lines="It should be white.\n\n")
     (rollout,) = played()

@@ -1,4 +1,4 @@
-"""Objects made from specs, and the messages when that fails."""
+"""Objects built from specs, and the error messages if this fails."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_class_in_a_file_is_built_with_the_arguments(module):
     assert plugins.describe(agent)["source"] != said["source"]
 
 
-def test_an_instance_in_a_file_is_taken_as_it_is(module):
+def test_an_instance_in_a_file_is_used_unchanged(module):
     assert plugins.resolve("agent", f"{module}:ready", {}).greeting == "ready"
 
 
@@ -136,12 +136,12 @@ def test_an_installed_name_is_found_and_its_argument_follows_the_colon(monkeypat
         ("{module}:Mute", {}, "my_agents:Mute has no method `reply`"),
     ],
 )
-def test_a_bad_spec_says_what_is_wrong_with_it(module, spec, args, message):
+def test_an_invalid_spec_raises_an_error_that_explains_it(module, spec, args, message):
     with pytest.raises(UserError, match=message):
         plugins.resolve("agent", spec.format(module=module), args)
 
 
-def test_a_describe_that_fails_is_the_users_mistake():
+def test_a_failing_describe_raises_a_user_error():
     class Vague:
         def describe(self):
             raise ValueError("who am I?")
@@ -150,7 +150,7 @@ def test_a_describe_that_fails_is_the_users_mistake():
         plugins.describe(Vague())
 
 
-def test_a_describe_of_a_domain_that_fails_is_the_users_mistake():
+def test_a_failing_describe_domain_raises_a_user_error():
     class Vague:
         def describe_domain(self, domain):
             raise ValueError(domain)
@@ -159,7 +159,7 @@ def test_a_describe_of_a_domain_that_fails_is_the_users_mistake():
         plugins.describe_domain(Vague(), "backend")
 
 
-def test_no_key_of_a_description_is_taken_for_that_of_a_domain():
+def test_description_keys_that_look_like_domain_keys_are_kept():
     class Limited:
         def describe(self):
             return {"max_tokens": 9, "frontend_seen": "yes"}
@@ -177,26 +177,26 @@ def test_no_key_of_a_description_is_taken_for_that_of_a_domain():
     }
 
 
-def test_a_file_that_ends_the_process_is_a_failed_import(tmp_path):
+def test_a_file_that_exits_when_imported_is_reported_as_a_failed_import(tmp_path):
     path = tmp_path / "exits.py"
     path.write_text("import sys; sys.exit('bye')\n")
     with pytest.raises(UserError, match="the import failed\nSystemExit: bye"):
         plugins.resolve("agent", f"{path}:Agent", {})
 
 
-def test_a_byte_order_mark_is_no_part_of_a_row(tmp_path):
+def test_a_byte_order_mark_in_a_task_file_is_ignored(tmp_path):
     path = tmp_path / "tasks.jsonl"
     row = '{"problem_description": "p", "ground_truth": "def f(): pass", "test_cases": {"test1": "f()"}}'
     path.write_text(row, "utf-8-sig")
     assert len(plugins.resolve_tasks(str(path))) == 1
 
 
-def test_a_folder_in_place_of_a_file_is_said(tmp_path):
+def test_a_folder_in_place_of_a_task_file_is_refused(tmp_path):
     with pytest.raises(UserError, match="this is a folder; choose a task file in it"):
         plugins.resolve_tasks(str(tmp_path))
 
 
-def test_a_file_that_cannot_be_imported_shows_its_own_error_in_two_lines(tmp_path):
+def test_an_import_error_in_a_file_is_reported_in_two_lines(tmp_path):
     path = tmp_path / "bad.py"
     path.write_text("import nothing_like_this\n")
     with pytest.raises(UserError) as caught:
@@ -207,12 +207,12 @@ def test_a_file_that_cannot_be_imported_shows_its_own_error_in_two_lines(tmp_pat
     ]
 
 
-def test_an_unknown_task_source_names_the_known_ones():
+def test_the_error_for_an_unknown_task_source_lists_the_known_ones():
     with pytest.raises(UserError, match=r"neither a file nor a known source; .*bundled:…, file:…"):
         plugins.resolve_tasks("bundle:backend")
 
 
-def test_a_malformed_row_names_file_line_and_field(tmp_path):
+def test_the_error_for_a_malformed_row_names_file_line_and_field(tmp_path):
     path = tmp_path / "tasks.jsonl"
     good = '{"problem_description": "p", "ground_truth": "def f(): pass", "test_cases": {"test1": "f()"}}'
     path.write_text(good + '\n{"problem_description": 3}\n')
@@ -228,7 +228,7 @@ def test_a_malformed_row_names_file_line_and_field(tmp_path):
         plugins.resolve_tasks(str(path))
 
 
-def test_malformed_rows_are_left_out_and_named_where_that_is_asked_for(tmp_path):
+def test_malformed_rows_are_skipped_and_listed_on_request(tmp_path):
     path = tmp_path / "tasks.jsonl"
     path.write_text('{oops\n{"problem_description": "p", "ground_truth": "<p>"}\n{}\n')
     malformed = []

@@ -1,4 +1,4 @@
-"""Several processes: the same results as one, whatever becomes of them."""
+"""Several processes: the same results as with one, even if processes are killed."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_results_equal_those_of_one_process():
 
 
 @pytest.mark.weekly
-def test_pages_are_rendered_and_scored_by_two_browsers_as_by_one(browser):
+def test_two_browsers_render_and_score_pages_exactly_like_one(browser):
     settings = {"tasks": "bundled:frontend", "limit": 3, "browser": str(browser)}
     one = colbench.evaluate(**settings)
     two = colbench.evaluate(**settings, processes=2)
@@ -146,7 +146,7 @@ def test_tasks_that_were_given_as_objects_go_to_the_processes():
     assert run.report.domains["backend"].success_rate.mean == 1.0
 
 
-def test_a_process_that_is_killed_loses_nothing(here):
+def test_no_dialogue_is_lost_when_a_process_is_killed(here):
     run = mine("Dies")
     assert Path("died").exists()
     assert len(run.rollouts) == 6
@@ -155,11 +155,11 @@ def test_a_process_that_is_killed_loses_nothing(here):
 
 
 @pytest.mark.slow
-def test_a_cell_with_which_two_processes_were_lost_is_unscored_and_owed(here):
+def test_a_cell_that_kills_two_processes_is_unscored_and_retried_later(here):
     run = mine("DiesAlways")
     lost = [rollout for rollout in run.rollouts if rollout.failure]
     assert Path("victim").read_text() in [rollout.request for rollout in lost]
-    assert len(lost) <= 2  # another one may have been scoring at the same time, both times
+    assert len(lost) <= 2  # both times, another cell may have been scored at the same time
     for rollout in lost:
         assert (rollout.failure.boundary, rollout.failure.kind) == ("worker", "exception")
         assert "was ended by signal 9" in rollout.failure.reason
@@ -170,7 +170,7 @@ def test_a_cell_with_which_two_processes_were_lost_is_unscored_and_owed(here):
     assert [rollout.failure for rollout in mine("DiesAlways").rollouts] == [None] * 6
 
 
-def test_a_process_that_is_lost_before_it_is_ready_ends_the_run(here):
+def test_a_process_that_dies_before_it_is_ready_stops_the_run(here):
     with pytest.raises(colbench.UserError, match="--processes: not ready: .* signal 9"):
         mine("NotBuilt")
 
@@ -181,7 +181,7 @@ def test_an_agent_whose_own_code_always_raises_stops_the_run(here):
     assert 10 <= len(read_rollouts(Path("out/rollouts.jsonl"))) < 20
 
 
-def test_objects_do_not_go_to_another_process(here):
+def test_agents_and_humans_given_as_objects_are_limited_to_one_process(here):
     class Agent:
         async def reply(self, dialogue):
             return "I WANT TO ANSWER: pass"
@@ -201,7 +201,7 @@ def test_objects_do_not_go_to_another_process(here):
     assert colbench.evaluate(agent=Agent(), processes="auto", limit=2).rollouts[0].answer == "pass"
 
 
-def test_an_agent_that_says_so_has_one_process(here):
+def test_an_agent_can_require_a_single_process(here):
     with pytest.raises(
         colbench.UserError, match="--processes 2: it likes to be alone; leave it at 1"
     ):
@@ -209,7 +209,7 @@ def test_an_agent_that_says_so_has_one_process(here):
     assert len(mine("Alone", processes="auto").rollouts) == 6
 
 
-def test_auto_is_a_process_for_each_core_where_there_is_enough_to_do():
+def test_auto_starts_one_process_per_core_if_there_are_enough_dialogues():
     config = RunConfig(processes="auto")
     cores = len(os.sched_getaffinity(0))
     assert count_processes(config, WORTH - 1, "") == 1
@@ -219,7 +219,7 @@ def test_auto_is_a_process_for_each_core_where_there_is_enough_to_do():
     assert count_processes(RunConfig(processes=8, concurrency=2), 100, "") == 2
 
 
-def test_the_limits_of_a_run_are_divided():
+def test_the_limits_of_a_run_are_divided_among_the_processes():
     parts = shares(RunConfig(sandbox_workers=5, browser_workers=1), 64, 3)
     assert [part.dialogues for part in parts] == [22, 21, 21]
     assert [part.sandbox_workers for part in parts] == [2, 2, 1]
@@ -250,7 +250,7 @@ async def on_server(server, **settings):
 
 
 @pytest.mark.weekly
-async def test_what_several_processes_wait_for_is_told_once_a_server():
+async def test_waiting_processes_report_each_server_once():
     refused = Fault(status=429, body="slow down", headers={"Retry-After": "4"})
     listener = Listener()
     async with ScriptedServer(asks_once, fault=lambda n: refused if n <= 4 else None) as server:
@@ -265,7 +265,7 @@ async def test_what_several_processes_wait_for_is_told_once_a_server():
 
 @pytest.mark.slow
 async def test_the_limit_of_a_server_is_divided_among_the_processes():
-    """The server takes two requests at once; had each process two, some would be refused."""
+    """Use a server that takes two requests at once; it would refuse some if each process could send two."""
     crowded = Fault(slots=2)
     async with ScriptedServer(asks_once, delay=0.05, fault=lambda n: crowded) as server:
         run = await on_server(server, limit=12, agent_args={"concurrency": 2})
@@ -275,7 +275,7 @@ async def test_the_limit_of_a_server_is_divided_among_the_processes():
 
 
 @pytest.mark.slow
-async def test_a_server_that_is_gone_stops_all_processes():
+async def test_a_server_that_always_fails_stops_all_processes():
     broken = Fault(status=500, body="no")
     async with ScriptedServer(asks_once, fault=lambda n: broken) as server:
         with pytest.raises(colbench.EndpointError, match="20 dialogues in a row failed"):
@@ -285,7 +285,7 @@ async def test_a_server_that_is_gone_stops_all_processes():
 
 
 @pytest.mark.slow
-async def test_a_users_mistake_in_a_process_is_told_as_such():
+async def test_a_user_error_in_a_process_reaches_the_caller():
     async with ScriptedServer(asks_once) as server:
         with pytest.raises(colbench.UserError, match="other"):
             await colbench.evaluate_async(
@@ -294,7 +294,7 @@ async def test_a_users_mistake_in_a_process_is_told_as_such():
 
 
 @pytest.mark.slow
-async def test_what_was_learned_of_a_model_is_in_the_record():
+async def test_the_record_names_a_field_that_the_model_rejects():
     words = "Unsupported value: 'temperature' does not support 1.0 with this model."
     server = ScriptedServer(asks_once)
     server.fault = lambda n: (
@@ -351,7 +351,9 @@ def test_a_run_that_is_killed_leaves_no_process(started, processes_left, agent):
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
 )
-def test_a_signal_ends_a_run_with_the_report_of_what_is_finished(started, processes_left, number):
+def test_a_signal_ends_a_run_with_a_report_on_the_finished_dialogues(
+    started, processes_left, number
+):
     with started("Waits") as process:
         began = descendants(process)
         start = time.monotonic()
@@ -380,7 +382,7 @@ def test_a_signal_ends_a_run_whose_processes_are_blocked(started, processes_left
 
 
 @pytest.mark.slow
-def test_a_run_is_resumed_by_another_number_of_processes(here):
+def test_a_run_can_be_resumed_with_a_different_number_of_processes(here):
     settings = {**BACKEND, "out": "run"}
     colbench.evaluate(**settings, limit=3, processes=2)
     run = colbench.evaluate(**settings, limit=6)
@@ -390,7 +392,7 @@ def test_a_run_is_resumed_by_another_number_of_processes(here):
 
 
 @pytest.mark.slow
-def test_answers_are_scored_again_by_several_processes(here, capsys):
+def test_rescoring_by_several_processes_does_not_change_the_run(here, capsys):
     from colbench.cli import main
 
     colbench.evaluate(**BACKEND, limit=6, trials=2, out="run")
@@ -401,15 +403,16 @@ def test_answers_are_scored_again_by_several_processes(here, capsys):
     assert Path("run/run.json").read_bytes() == record
 
 
-def test_an_executor_that_is_unknown_ends_in_one_line(here, capsys):
+def test_an_unknown_executor_is_refused_in_one_line(here, capsys):
     from colbench.cli import main
 
     for name in ("spark", "ray:", "local:1"):
         assert main(["eval", "--executor", name, "--dry-run"]) == 2
-        assert f"--executor {name}: unknown; use local, ray, or" in capsys.readouterr().err
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith(f"colbench: --executor {name}: unknown; use local, ray, or")
 
 
-def test_objects_do_not_go_to_a_cluster(here):
+def test_an_agent_given_as_an_object_is_refused_on_a_cluster(here):
     class Agent:
         async def reply(self, dialogue):
             return "I WANT TO ANSWER: pass"
@@ -420,7 +423,7 @@ def test_objects_do_not_go_to_a_cluster(here):
         colbench.evaluate(agent=Agent(), executor="ray")
 
 
-def test_a_cluster_without_ray_names_the_extra(here):
+def test_the_error_for_missing_ray_names_the_extra_to_install(here):
     code = (
         "import sys, colbench; sys.modules['ray'] = None\n"
         "colbench.evaluate(limit=1, executor='ray:head:6379')"
@@ -431,7 +434,7 @@ def test_a_cluster_without_ray_names_the_extra(here):
     assert done.stderr.endswith(f"UserError: {said}\n")
 
 
-def test_the_command_says_how_many_processes_there_are(here, capsys):
+def test_the_command_prints_the_number_of_processes(here, capsys):
     from colbench.cli import main
 
     assert main(["eval", "--limit", "4", "--processes", "2", "--out", "run"]) == 0

@@ -1,4 +1,4 @@
-"""The progress of a run, as it is printed where standard error is not a terminal."""
+"""The progress of a run, as it is printed if standard error is not a terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FEW = {"tasks": "bundled:backend", "limit": 3, "concurrency": 3}
 
 
 async def lines(model: str, capsys, **arguments: object) -> list[str]:
-    """Run some dialogues with a model of the server that has faults, and return the lines of the progress."""
+    """Run some dialogues with a model of the fault server, and return the progress lines."""
     async with FaultServer() as server:
         agent = f"openai:{model}@{server.base_url}"
         await evaluate_async(
@@ -30,7 +30,7 @@ async def lines(model: str, capsys, **arguments: object) -> list[str]:
 
 
 class Slow:
-    """An agent that asks several questions and takes its time for each."""
+    """An agent that asks several questions and waits before each reply."""
 
     spec = "slow"
 
@@ -44,7 +44,7 @@ class Slow:
 
 
 class Counts(Observer):
-    """An observer that notes the numbers of replies before the first dialogue is finished."""
+    """An observer that records the numbers of replies before the first dialogue is finished."""
 
     def __init__(self) -> None:
         self.totals: list[int] = []
@@ -71,12 +71,12 @@ class Fails(Observer):
         raise ValueError("the screen is gone")
 
 
-async def test_an_error_of_an_observer_between_two_dialogues_ends_the_run():
+async def test_an_observer_error_during_a_dialogue_stops_the_run():
     with pytest.raises(ValueError, match="the screen is gone"):
         await evaluate_async(agent=Slow(3, 0.8), observer=Fails(), **FEW)
 
 
-async def test_an_error_while_something_is_called_at_intervals_is_raised_with_its_cause():
+async def test_an_error_raised_during_periodic_calls_keeps_its_cause():
     with pytest.raises(UserError) as raised:
         async with every(1, Counts):
             raise UserError("wrong") from ValueError("why")
@@ -101,7 +101,7 @@ async def test_replies_in_other_processes_are_counted_before_a_dialogue_is_finis
 
 
 @pytest.mark.slow
-async def test_lines_come_although_no_dialogue_is_finished(capsys):
+async def test_progress_lines_are_printed_before_a_dialogue_is_finished(capsys):
     await evaluate_async(agent=Slow(9, 1.3), observer=ConsoleObserver(), **FEW)
     printed = capsys.readouterr().err.splitlines()
     assert re.fullmatch(r"0/3 · 2[14] replies", printed[0])
@@ -110,7 +110,7 @@ async def test_lines_come_although_no_dialogue_is_finished(capsys):
 
 
 @pytest.mark.slow
-async def test_a_rate_limit_is_told_while_it_is_waited_for_and_what_it_cost_as_it_happens(capsys):
+async def test_rate_limit_waits_and_unscored_dialogues_are_reported_as_they_happen(capsys):
     printed = await lines("http-429", capsys, endpoint_patience=4)
     waits = [n for n, line in enumerate(printed) if line.startswith("waiting: http")]
     lost = [n for n, line in enumerate(printed) if line.startswith("unscored: ")]
@@ -123,7 +123,7 @@ async def test_a_rate_limit_is_told_while_it_is_waited_for_and_what_it_cost_as_i
     assert printed[lost[-1]].startswith("unscored: 3 dialogues, last: ")
 
 
-async def test_what_goes_well_is_told_without_waits(capsys):
+async def test_a_run_without_faults_reports_no_waits_or_unscored_dialogues(capsys):
     printed = await lines("ok", capsys)
     assert printed[-1].startswith("3/3 · 0:00:00 left · tests passed ")
     assert not any("waiting" in line or "unscored" in line for line in printed)

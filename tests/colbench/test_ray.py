@@ -1,4 +1,4 @@
-"""A Ray cluster: the same results as one process, whatever becomes of its nodes."""
+"""A Ray cluster: the same results as with one process, even if nodes are killed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = [
     ),
 ]
 MEMORY = 80 * 2**20
-"""Bytes of a node's object store, the least that Ray takes."""
+"""Bytes of a node's object store: the minimum that Ray accepts."""
 AGENTS = """
 import asyncio
 import os
@@ -66,7 +66,7 @@ BACKEND = {"tasks": "bundled:backend", "agent": "interviewer"}
 
 
 class Nodes:
-    """The nodes of a cluster that a test has; the head has no CPU, so that no dialogue is held there."""
+    """The nodes that a test adds to a cluster; the head has no CPU, so no dialogue runs there."""
 
     def __init__(self, cluster):
         self.address = cluster.address
@@ -123,7 +123,7 @@ def evaluate(nodes, **settings):
 
 
 def mine(name, **settings):
-    """Return the settings of a run of an agent of the file, in the workers themselves."""
+    """Return the settings of a run in which an agent of the file runs in the workers themselves."""
     usual = {"tasks": "bundled:backend", "limit": 6, "concurrency": 1, "out": "out"}
     return {"agent": f"mine.py:{name}", "in_process": True, **usual, **settings}
 
@@ -134,7 +134,7 @@ def texts(run):
 
 
 class After(Observer):
-    """An observer that sets `reached` at this many finished dialogues; 0: when dialogues begin."""
+    """An observer that sets `reached` after `count` finished dialogues; if `count` is 0, when dialogues begin."""
 
     def __init__(self, count):
         self.reached = threading.Event()
@@ -153,7 +153,7 @@ class After(Observer):
 
 
 def evaluate_while(nodes, work, *, after, **settings):
-    """Run in a thread, and do some work once this many dialogues are finished; a node is started in the main thread."""
+    """Evaluate in a thread; call `work` in the main thread, where nodes start, after `after` finished dialogues."""
     listener = After(after)
     with ThreadPoolExecutor(1) as thread:
         run = thread.submit(evaluate, nodes, observer=listener, **settings)
@@ -162,7 +162,7 @@ def evaluate_while(nodes, work, *, after, **settings):
         return run.result()
 
 
-def test_results_equal_those_of_this_machine(nodes):
+def test_results_on_a_cluster_equal_local_results(nodes):
     nodes.add()
     nodes.add(num_cpus=2)
     there = evaluate(nodes, **BACKEND, limit=12, trials=2, processes=2, concurrency=4)
@@ -175,7 +175,7 @@ def test_results_equal_those_of_this_machine(nodes):
 
 
 @pytest.mark.weekly
-def test_pages_are_rendered_and_scored_on_a_node_as_here(nodes, browser):
+def test_a_node_renders_and_scores_pages_exactly_like_this_machine(nodes, browser):
     nodes.add()
     settings = {"tasks": "bundled:frontend", "limit": 2, "browser": str(browser)}
     there, here = evaluate(nodes, **settings), colbench.evaluate(**settings)
@@ -183,7 +183,7 @@ def test_pages_are_rendered_and_scored_on_a_node_as_here(nodes, browser):
     assert texts(there) == texts(here)
 
 
-def test_a_node_that_is_killed_loses_nothing(nodes):
+def test_no_dialogue_is_lost_when_a_node_is_killed(nodes):
     victim, _ = nodes.add(), nodes.add()
     settings = mine("Slow", limit=24, concurrency=4)
     there = evaluate_while(nodes, lambda: nodes.kill(victim), after=3, **settings)
@@ -201,7 +201,7 @@ def test_a_node_that_joins_later_takes_part(nodes):
 
 
 @pytest.mark.weekly
-def test_a_run_outlives_the_loss_of_all_of_its_nodes(nodes):
+def test_a_run_that_lost_all_nodes_continues_on_a_new_one(nodes):
     only = nodes.add()
 
     def exchange():
@@ -214,7 +214,7 @@ def test_a_run_outlives_the_loss_of_all_of_its_nodes(nodes):
 
 
 @pytest.mark.weekly
-def test_a_run_stops_when_no_node_comes_and_continues_here(nodes):
+def test_a_run_without_nodes_stops_and_can_be_resumed(nodes):
     only = nodes.add()
     settings = mine("Slow", endpoint_patience=3)
     with pytest.raises(colbench.EndpointError, match="no node of the Ray cluster .* for 3 s"):
@@ -225,7 +225,7 @@ def test_a_run_stops_when_no_node_comes_and_continues_here(nodes):
 
 
 @pytest.mark.weekly
-def test_a_cell_with_which_two_workers_were_lost_is_unscored_and_owed(nodes):
+def test_a_cell_that_kills_two_workers_is_unscored_and_retried_later(nodes):
     nodes.add()
     run = evaluate(nodes, **mine("DiesAlways"))
     lost = [rollout for rollout in run.rollouts if rollout.failure]
@@ -254,7 +254,7 @@ def test_the_command_evaluates_and_scores_on_a_cluster(nodes, capsys):
 
 
 @pytest.mark.weekly
-def test_continuations_of_sweet_rl_are_held_on_a_cluster_as_here(nodes):
+def test_sweet_rl_continuations_get_the_same_rewards_on_a_cluster(nodes):
     nodes.add()
     first = colbench.evaluate(**BACKEND, limit=2, out="run")
     openings = [
@@ -269,7 +269,7 @@ def test_continuations_of_sweet_rl_are_held_on_a_cluster_as_here(nodes):
 
 
 @pytest.mark.weekly
-def test_what_an_agent_needs_of_the_environment_is_on_the_nodes(nodes, monkeypatch):
+def test_environment_variables_that_an_agent_needs_reach_the_nodes(nodes, monkeypatch):
     nodes.add()
     monkeypatch.setenv("MY_KEY", "secret")
     agent = {"agent": "openai:m@http://localhost:1/v1", "agent_args": {"api_key_env": "MY_KEY"}}
@@ -277,15 +277,15 @@ def test_what_an_agent_needs_of_the_environment_is_on_the_nodes(nodes, monkeypat
         evaluate(nodes, **agent, tasks="bundled:backend", limit=1)
 
 
-def test_an_address_at_which_nothing_is_ends_in_one_line(nodes, capsys):
+def test_an_address_without_a_cluster_is_refused_with_advice_in_one_line(nodes, capsys):
     assert main(["eval", "--limit", "1", "--executor", "ray:127.0.0.1:1", "--out", "run"]) == 2
-    said = capsys.readouterr().err
-    assert "--executor ray:127.0.0.1:1: nothing answers at 127.0.0.1:1: " in said
-    assert "ray start --head" in said
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "--executor ray:127.0.0.1:1: nothing answers at 127.0.0.1:1: " in line
+    assert "ray start --head" in line
 
 
 @pytest.mark.weekly
-def test_a_node_with_another_colbench_is_named(nodes, tmp_path):
+def test_a_node_with_a_different_colbench_version_is_refused(nodes, tmp_path):
     package = Path(colbench.__file__).parent
     other = tmp_path / "other" / "colbench"
     other.mkdir(parents=True)
@@ -303,7 +303,7 @@ def test_a_node_with_another_colbench_is_named(nodes, tmp_path):
 @pytest.mark.weekly
 def test_a_node_with_another_sandbox_is_refused(nodes):
     nodes.add()
-    nodes.add(env_vars={"PATH": "/nowhere"})  # where there is no bubblewrap
+    nodes.add(env_vars={"PATH": "/nowhere"})  # a folder without bubblewrap
     wrong = "node .* has sandbox isolation = .*, but the run has .*; install the same software"
     with pytest.raises(colbench.UserError, match=wrong):
         evaluate(nodes, **mine("WaitsForAnother"))
@@ -335,7 +335,9 @@ def test_a_run_that_is_killed_leaves_no_worker(nodes, started, processes_left):
 
 
 @pytest.mark.weekly
-def test_a_signal_ends_a_run_with_the_report_of_what_is_finished(nodes, started, processes_left):
+def test_a_signal_ends_a_run_with_a_report_on_the_finished_dialogues(
+    nodes, started, processes_left
+):
     nodes.add()
     with started() as process:
         process.send_signal(signal.SIGTERM)

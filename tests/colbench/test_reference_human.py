@@ -1,4 +1,4 @@
-"""The human that answers from reference code: what it says, and what it keeps to itself."""
+"""The human that answers from reference code: what it says, and what it does not reveal."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def ask(reference: str, *said: str) -> str:
         (SENSOR, "What format do the readings have?", "You give the readings as a list"),
     ],
 )  # fmt: skip
-def test_a_question_gets_the_statement_it_is_about(
+def test_a_question_is_answered_with_the_matching_statement(
     reference: str, question: str, expected: str
 ) -> None:
     assert expected in ask(reference, question)
@@ -131,7 +131,9 @@ def test_a_question_gets_the_statement_it_is_about(
         "Is there a random component?",
     ],
 )
-def test_what_the_code_does_not_decide_is_not_known(reference: str, question: str) -> None:
+def test_questions_that_the_code_does_not_decide_get_an_unknown_reply(
+    reference: str, question: str
+) -> None:
     reply = ask(reference, question)
     assert reply in UNKNOWN
     assert audit(task(reference), question, reply).literals == 0
@@ -149,7 +151,7 @@ def test_what_the_code_does_not_decide_is_not_known(reference: str, question: st
         "",
     ],
 )
-def test_fishing_gets_one_sentence_at_most_and_never_the_code(fishing: str) -> None:
+def test_vague_requests_get_at_most_one_sentence_and_never_the_code(fishing: str) -> None:
     reply = ask(PARKING, fishing)
     assert reply.count(". ") == 0
     assert audit(task(PARKING), fishing, reply).ngrams < 0.1
@@ -167,13 +169,13 @@ def test_several_questions_get_two_answers_at_most() -> None:
     assert reply == "The base rate is 4. If the fee is above 50, the fee is 50."
 
 
-def test_only_the_last_message_of_the_agent_is_answered() -> None:
+def test_a_reply_has_only_the_fact_that_the_question_asks_about() -> None:
     first = ask(PARKING, "What is the base rate?")
     assert "4" in first
     assert "base rate" not in ask(PARKING, "Is there a maximum fee?")
 
 
-async def test_the_same_question_gets_the_same_answer_at_any_time() -> None:
+async def test_the_same_question_gets_the_same_answer_in_a_longer_dialogue() -> None:
     dialogue = [
         Message(role="user", content="I need a function."),
         Message(role="assistant", content="How is the weather?"),
@@ -185,7 +187,7 @@ async def test_the_same_question_gets_the_same_answer_at_any_time() -> None:
     assert replies[0].content in UNKNOWN
 
 
-async def test_without_a_message_of_the_agent_the_simulator_fails() -> None:
+async def test_a_dialogue_without_an_agent_message_raises_a_simulator_error() -> None:
     with pytest.raises(SimulatorError, match="no message of the agent"):
         await CodeHuman().respond(task(PARKING), [Message(role="user", content="Hi")])
 
@@ -194,13 +196,13 @@ async def test_without_a_message_of_the_agent_the_simulator_fails() -> None:
     "reference",
     ["def f(:", "'\0'", "x = " + "(" * 3000 + ")" * 3000, "x = " + "+".join("a" * 900)],
 )
-def test_a_reference_that_cannot_be_read_is_a_failure_of_the_simulator(reference: str) -> None:
+def test_an_unreadable_reference_raises_a_simulator_error(reference: str) -> None:
     hidden = Hidden(reference=reference)
     with pytest.raises(SimulatorError, match="the reference is"):
         answer(Task(id="t", domain="backend", request="r", hidden=hidden), "What is returned?")
 
 
-def test_a_long_formula_is_said_at_once() -> None:
+def test_a_long_formula_is_shortened_with_and_so_on() -> None:
     formula = "+".join(f"part_{n}" for n in range(60))
     condition = "a" + "".join(f" or b{n} == {n} and (c{n}" for n in range(20)) + ")" * 20
     reply = ask(
@@ -217,7 +219,7 @@ def test_the_code_is_never_run(tmp_path: Path) -> None:
     assert not trap.exists()
 
 
-def test_a_huge_message_is_answered_quickly_and_briefly() -> None:
+def test_a_huge_message_gets_a_short_reply() -> None:
     assert len(ask(PARKING, "What is the base rate? " * 40_000)) <= LIMIT
 
 
@@ -245,7 +247,7 @@ def test_a_huge_message_is_answered_quickly_and_briefly() -> None:
         ("-3.0", "minus 3"),
     ],
 )  # fmt: skip
-def test_expressions_are_said_in_words(code: str, said: str) -> None:
+def test_expressions_are_stated_in_words(code: str, said: str) -> None:
     assert Speaker().say(ast.parse(code, mode="eval").body) == said
 
 
@@ -267,7 +269,9 @@ def test_expressions_are_said_in_words(code: str, said: str) -> None:
         ("isinstance(n, (str, dict))", "n is a text or dictionary", "n is not a text or dictionary"),
     ],
 )  # fmt: skip
-def test_conditions_are_said_in_words_and_denied(code: str, said: str, denied: str) -> None:
+def test_conditions_and_their_negations_are_stated_in_words(
+    code: str, said: str, denied: str
+) -> None:
     node = ast.parse(code, mode="eval").body
     assert Speaker().state(node) == said
     assert Speaker().state(node, negated=True) == denied
@@ -294,7 +298,7 @@ def points(age, trained):
     assert "The score starts at 0." in sentences
 
 
-def test_no_sentence_is_longer_than_a_reply_or_looks_like_code() -> None:
+def test_sentences_fit_in_a_reply_and_do_not_look_like_code() -> None:
     table = ", ".join(f"'key number {n}': {n}" for n in range(100))
     for fact in code_facts(f"def f(k):\n    table = {{{table}}}\n    return table[k]"):
         assert len(fact.sentence) <= LIMIT
@@ -302,14 +306,14 @@ def test_no_sentence_is_longer_than_a_reply_or_looks_like_code() -> None:
 
 
 @pytest.mark.parametrize("module", [copy, shutil, statistics, textwrap])
-def test_code_of_any_kind_is_read(module: ModuleType) -> None:
+def test_facts_are_extracted_from_any_kind_of_code(module: ModuleType) -> None:
     facts = code_facts(inspect.getsource(module))
     assert len(facts) > 30
     assert all(5 < len(fact.sentence) <= LIMIT for fact in facts)
 
 
 @pytest.mark.slow
-def test_official_rows_are_answered_briefly_always_alike_and_only_when_asked(
+def test_replies_on_official_rows_are_short_repeatable_and_on_topic(
     official_backend: Path,
 ) -> None:
     tasks = read_tasks(official_backend, limit=400)
@@ -341,7 +345,7 @@ SENSIBLE = {
     "What rates, weights or thresholds should I use?": 0.5,
     "What should the function return?": 0.9,
 }
-"""Questions with the share of the rows on which something is known about them."""
+"""Questions, each with the minimum share of rows for which the human knows something about it."""
 
 
 @pytest.mark.parametrize(
@@ -354,6 +358,6 @@ SENSIBLE = {
         ("x[-2]", "It returns the value of the x number 2 from the end."),
     ],
 )
-def test_any_index_has_an_ordinal(returned: str, sentence: str) -> None:
+def test_large_and_negative_indices_are_stated_as_numbers(returned: str, sentence: str) -> None:
     facts = code_facts(f"def f(x):\n    return {returned}")
     assert sentence in [fact.sentence for fact in facts]

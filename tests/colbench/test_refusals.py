@@ -1,4 +1,4 @@
-"""Mistakes that were once passed over in silence: refused by the command with exit code 2 and the right spelling."""
+"""Mistakes that the command once ignored silently: it now exits with code 2 and suggests the right spelling."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def _here(tmp_path, monkeypatch):
         ),
     ],
 )  # fmt: skip
-def test_it_is_refused(flags, variable, message, monkeypatch, capsys):
+def test_a_mistake_is_refused_with_exit_code_2_and_no_file_is_written(
+    flags, variable, message, monkeypatch, capsys
+):
     if variable:
         monkeypatch.setenv(variable, "guesser")
     assert main(["eval", *flags]) == 2

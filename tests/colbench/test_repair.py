@@ -1,4 +1,4 @@
-"""`colbench repair`: what is not a rollout leaves the run's file and is kept next to it."""
+"""`colbench repair`: lines that are not rollouts are moved from the run's file to a file next to it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def run(tmp_path):
     return RunFolder(tmp_path / "run")
 
 
-def test_a_sound_run_is_left_as_it_is(run, capsys):
+def test_an_intact_run_is_left_unchanged(run, capsys):
     before = {path: path.read_bytes() for path in run.path.iterdir() if path.is_file()}
     assert main(["repair", str(run.path)]) == 0
     assert "nothing to repair, 3 dialogues" in capsys.readouterr().out
     assert {path: path.read_bytes() for path in run.path.iterdir() if path.is_file()} == before
 
 
-def test_everything_that_is_no_rollout_is_moved_and_the_run_goes_on(run, capsys):
+def test_invalid_lines_are_moved_away_and_the_run_can_be_resumed(run, capsys):
     one, two, three = run.rollouts_path.read_bytes().splitlines(keepends=True)
     other = two.replace(b"colbench.rollout/1", b"colbench.rollout/9")
     bad = [b"{}\n", other, b"\xff\xfe\n", b"\0" * 40 + b"\n", two[:60] + b"\n"]
@@ -47,7 +47,7 @@ def test_everything_that_is_no_rollout_is_moved_and_the_run_goes_on(run, capsys)
     assert len(run.rollouts()) == 3
 
 
-def test_a_second_repair_adds_to_what_was_dropped_before(run):
+def test_a_second_repair_appends_to_the_dropped_lines(run):
     for _ in range(2):
         with run.rollouts_path.open("ab") as file:
             file.write(b"{}\n")
@@ -55,7 +55,7 @@ def test_a_second_repair_adds_to_what_was_dropped_before(run):
     assert (run.path / "rollouts.dropped.jsonl").read_bytes() == b"{}\n{}\n"
 
 
-def test_what_is_no_run_or_in_use_is_refused(run, tmp_path, capsys):
+def test_a_folder_that_is_not_a_run_or_is_in_use_is_refused(run, tmp_path, capsys):
     assert main(["repair", str(tmp_path)]) == 2
     assert "is not a run folder" in capsys.readouterr().err
     with run.lock():

@@ -32,11 +32,11 @@ async def run(server, *, role="agent", **options):
 
 
 def first_of_dialogue(server, fault):
-    """Return the fault in the first turn of each dialogue."""
+    """Return a function that gives the fault only for the first turn of each dialogue."""
     return lambda n: fault if len(server.requests[n - 1]["messages"]) == 2 else None
 
 
-async def test_replies_that_were_cut_are_marked_counted_and_warned_about():
+async def test_cut_replies_are_marked_counted_and_warned_about():
     server = ScriptedServer(asks_once)
     server.fault = first_of_dialogue(server, reply("length"))
     async with server:
@@ -52,7 +52,7 @@ async def test_replies_that_were_cut_are_marked_counted_and_warned_about():
     assert "cut 4 (50.0%)" in (done.path / "report.html").read_text()
 
 
-async def test_an_empty_reply_is_played_and_counted_where_others_are_not_empty():
+async def test_an_empty_reply_among_others_is_accepted_and_counted():
     server = ScriptedServer(asks_once)
     server.fault = first_of_dialogue(server, reply("content_filter", content=None))
     async with server:
@@ -62,7 +62,7 @@ async def test_an_empty_reply_is_played_and_counted_where_others_are_not_empty()
     assert report.domains["backend"].unscored == 0
 
 
-async def test_a_dialogue_of_empty_replies_alone_is_unscored_and_says_why():
+async def test_a_dialogue_of_only_empty_replies_is_unscored_with_a_reason():
     async with ScriptedServer(asks_once, fault=lambda _: reply("length", content="")) as server:
         done = await run(server, max_turns=2)
     assert all(each.failure and each.failure.boundary == "endpoint" for each in done.rollouts)
@@ -73,7 +73,7 @@ async def test_a_dialogue_of_empty_replies_alone_is_unscored_and_says_why():
 
 
 @pytest.mark.parametrize("role", ["agent", "human"])
-async def test_where_the_token_limit_left_no_words_the_advice_names_its_flag(role, capsys):
+async def test_advice_on_replies_cut_before_any_word_names_the_token_limit_flag(role, capsys):
     async with ScriptedServer(asks_once, fault=lambda _: reply("length", content="")) as server:
         done = await run(server, role=role, max_turns=2)
     flag = f"--{role}-arg max_tokens=N"
@@ -84,7 +84,7 @@ async def test_where_the_token_limit_left_no_words_the_advice_names_its_flag(rol
     assert f"raise the token limit with {flag}" in " ".join(capsys.readouterr().out.split())
 
 
-async def test_the_advice_tells_failures_at_the_token_limit_from_others():
+async def test_the_advice_distinguishes_token_limit_failures_from_others():
     def fault(number):
         first, this = (server.requests[n]["messages"][1] for n in (0, number - 1))
         return reply("length", content="") if this == first else Fault(status=400, body="no")
@@ -100,7 +100,7 @@ async def test_the_advice_tells_failures_at_the_token_limit_from_others():
     assert reasons == {"every reply was empty (finish_reason: stop (2))"}
 
 
-async def test_the_thoughts_of_either_side_are_kept_and_never_said():
+async def test_thoughts_of_agent_and_human_are_recorded_but_never_said():
     def thinks(messages):
         return f"<think>The secret. {ANSWER}</think>{asks_once(messages)}"
 
@@ -132,7 +132,7 @@ async def test_a_human_that_refuses_or_says_nothing_is_a_simulator_failure():
         assert words in failure.reason
 
 
-async def test_what_a_server_refuses_is_in_the_record_and_among_the_warnings():
+async def test_a_field_that_a_server_rejects_is_recorded_and_warned_about():
     words = "Unsupported value: 'temperature' does not support 1.0 with this model."
     server = ScriptedServer(asks_once)
     server.fault = lambda n: (
@@ -149,7 +149,7 @@ async def test_what_a_server_refuses_is_in_the_record_and_among_the_warnings():
     )
 
 
-async def test_an_observer_is_told_what_is_waited_for_while_it_is():
+async def test_an_observer_is_notified_of_waiting_requests():
     class Listener(Observer):
         def __init__(self):
             self.told = []

@@ -1,4 +1,4 @@
-"""The report and its gallery in a real browser: what the script shows, and that the pictures may load."""
+"""The report and its gallery in a real browser: what the script shows, and that the pictures load."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def run_folder(path: Path, cosine: float | None) -> Path:
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RenderStore:
-    """Return the user's renders of both pages."""
+    """Return the user's render store, with renders of both pages."""
     monkeypatch.setenv("COLBENCH_CACHE", str(tmp_path / "cache"))
     store = RenderStore()
     for page, color in ((TARGET, "red"), (ANSWER, "blue")):
@@ -85,7 +85,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RenderStore:
 
 @pytest.fixture
 async def page(browser: Path) -> AsyncIterator[Page]:
-    """Yield a page of a browser that fails the test when anything on it does."""
+    """Yield a browser page, and fail the test if it reports an error or prints to the console."""
     async with async_playwright() as playwright:
         running = await playwright.chromium.launch(
             executable_path=browser, args=["--no-sandbox", "--disable-gpu"]
@@ -105,11 +105,11 @@ async def test_every_picture_of_the_gallery_loads_from_the_file_system(tmp_path,
     await page.evaluate("document.querySelectorAll('img').forEach((i) => { i.loading = 'eager'; })")
     await page.wait_for_function("() => [...document.images].every((image) => image.complete)")
     widths = await page.evaluate("[...document.images].map((image) => image.naturalWidth)")
-    assert widths == [640] * 8  # of each trial: target, final page, difference and one turn
+    assert widths == [640] * 8  # for each trial: target, final page, difference and one turn
 
 
 @pytest.mark.parametrize(("cosine", "measure"), [(0.5, "cosine"), (None, "layout")])
-async def test_the_table_and_a_dialogue_show_the_leading_measure(
+async def test_the_table_and_a_dialogue_show_the_lead_metric(
     tmp_path, store, page, cosine, measure
 ):
     folder = run_folder(tmp_path / "run", cosine)
@@ -117,7 +117,7 @@ async def test_the_table_and_a_dialogue_show_the_leading_measure(
     heads = await page.locator(".list th[scope=col]").all_inner_texts()
     assert [head.strip() for head in heads][:3] == ["Task", "Request", measure.capitalize()]
     sorted_by = page.locator(".list th[aria-sort]")
-    assert await sorted_by.count() == 0  # the order of the run
+    assert await sorted_by.count() == 0  # at first in the order of the run
     await page.get_by_role("button", name="Task", exact=True).click()
     assert await sorted_by.get_attribute("aria-sort") == "ascending"
     ids = await page.locator(".list th.id").all_inner_texts()
@@ -202,7 +202,7 @@ async def test_the_headline_has_ceiling_and_floor_next_to_the_score(page, failin
     assert tiles[2].startswith("Ask F1")
 
 
-async def test_a_class_and_a_family_lead_to_their_tasks_the_worst_first(page, failing):
+async def test_tasks_are_listed_worst_first_and_filtered_by_class_and_family(page, failing):
     report = colbench.load_run(failing).report.domains["backend"]
     await page.goto((failing / "report.html").as_uri())
     rows = page.locator(".list tbody tr")
@@ -221,7 +221,7 @@ async def test_a_class_and_a_family_lead_to_their_tasks_the_worst_first(page, fa
     assert all(each.startswith(family) for each in ids)
 
 
-async def test_a_dialogue_says_what_was_asked_told_and_never_told(page, failing):
+async def test_a_dialogue_shows_which_facts_were_revealed_and_which_never(page, failing):
     run = colbench.load_run(failing)
     found = next(r for r in run.rollouts if r.asking.told and r.asking.open and r.answer)
     task = next(task for task in run.tasks if task.id == found.task_id)
@@ -234,4 +234,4 @@ async def test_a_dialogue_says_what_was_asked_told_and_never_told(page, failing)
     for name in told:
         assert name.replace("_", " ") in heads
     verdicts = page.locator("dialog .verdict")
-    assert await verdicts.count() == 1  # the official mode gives this answer the same value
+    assert await verdicts.count() == 1  # because the official mode gives this answer the same value

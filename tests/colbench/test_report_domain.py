@@ -1,4 +1,4 @@
-"""The report of a domain from another package, which nothing in the harness names."""
+"""The report of a domain from another package, which the harness does not know by name."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def folder(tmp_path: Path) -> RunFolder:
 TASK = Task(id="a", domain="quiz", request="Guess!", hidden=Hidden(reference="42"))
 
 
-def test_its_metrics_are_reported_by_name_with_those_of_extra_scorers(folder):
+def test_metrics_of_the_domain_and_of_extra_scorers_are_reported_by_name(folder):
     report = write_report(folder, [TASK], CONFIG)
     domain = report.domains["quiz"]
     assert (domain.lead, domain.mode, list(domain.modes)) == ("closeness", "default", ["default"])
@@ -118,7 +118,7 @@ def test_its_metrics_are_reported_by_name_with_those_of_extra_scorers(folder):
     assert [each.value.mean for each in domain.by_turn] == [0.125, 0.125, 0.125]
 
 
-def test_it_is_shown_in_its_own_words(folder):
+def test_the_report_uses_the_labels_of_the_domain(folder):
     report = write_report(folder, [TASK], CONFIG)
     out = StringIO()
     Console(file=out, width=80, no_color=True).print(render_table(report))
@@ -131,7 +131,7 @@ def test_it_is_shown_in_its_own_words(folder):
         assert not any(word in text for word in ("Tests passed", "Cosine", "success rate"))
 
 
-def test_its_further_pages_are_written_and_linked_to(folder):
+def test_extra_report_pages_of_the_domain_are_written_and_linked(folder):
     report = write_report(folder, [TASK], CONFIG)
     assert report.pages == {"score sheet": "quiz.html"}
     assert (folder.path / "quiz.html").read_text() == "1 tasks, 2 dialogues, chalk 1.0"
@@ -140,13 +140,13 @@ def test_its_further_pages_are_written_and_linked_to(folder):
     assert '"page": "quiz.html#a"' in page
 
 
-def test_a_mode_that_it_lacks_is_not_shown_and_warned_of(folder):
+def test_an_unscored_mode_is_replaced_by_the_default_with_a_warning(folder):
     report = write_report(folder, [TASK], RunConfig(trials=2, scoring="official"))
     assert report.domains["quiz"].mode == "default"
     warning = "--scoring official: no guess was scored in that mode, so default scores are shown"
     assert report.warnings == (warning,)
 
 
-def test_report_json_is_read_again(folder):
+def test_report_json_is_read_back_unchanged(folder):
     report = write_report(folder, [TASK], CONFIG)
     assert read_report(folder.path / "report.json") == report

@@ -1,4 +1,4 @@
-"""Floors: what needs no dialogue, next to the score, and the warning of a score below them."""
+"""Floors: scores that are reached without a dialogue, and the warning about a score below them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def said(run: colbench.Run) -> list[str]:
     return list(warnings(run.report, run.config, run.record, run.rollouts))
 
 
-def test_the_constant_floor_is_the_value_that_most_tests_of_a_task_expect(runs):
+def test_the_constant_floor_is_the_share_of_the_most_common_expected_value(runs):
     shares = []
     for line in (runs["blank"].path / "rollouts.jsonl").read_text().splitlines():
         checks = json.loads(line)["scores"]["default"]["checks"]
@@ -41,7 +41,7 @@ def test_the_constant_floor_is_the_value_that_most_tests_of_a_task_expect(runs):
     assert floors == runs["interviewer"].report.domains["backend"].floors
 
 
-def test_tests_that_do_not_count_are_in_no_floor():
+def test_tests_that_do_not_count_do_not_change_the_floor():
     def check(outcome, expected):
         return Check(call="f()", outcome=outcome, expected=expected)
 
@@ -55,14 +55,14 @@ def test_tests_that_do_not_count_are_in_no_floor():
     assert floors_of(Score(scorer="none", value=0.0, success=False)) == {}
 
 
-def test_a_score_below_a_floor_is_warned_about_with_the_highest_one(runs):
+def test_a_warning_about_a_score_below_floors_names_the_highest_floor(runs):
     floor = runs["blank"].report.domains["backend"].floors["constant"]["tests_passed"]
     text = "tests passed 0.0% is below a floor: best constant answer, which needs no dialogue, has"
     assert said(runs["blank"]) == [f"{text} {100 * floor:.1f}%"]
     assert said(runs["interviewer"]) == []
 
 
-def test_a_run_in_which_nothing_was_answered_is_not_compared_with_floors():
+def test_a_run_without_answers_is_not_compared_with_floors():
     class Silent:
         spec = "silent"
 
@@ -72,7 +72,7 @@ def test_a_run_in_which_nothing_was_answered_is_not_compared_with_floors():
     assert said(colbench.evaluate(agent=Silent(), tasks=SET, limit=2)) == []
 
 
-def test_what_asks_nothing_has_its_score_recorded_with_the_set():
+def test_the_score_of_the_guesser_is_recorded_with_the_task_set():
     floors = known_origin(SET).floors["guesser"]
     assert known_origin("bundled:backend").floors["guesser"] == floors
     assert known_origin("tasks.jsonl") is None

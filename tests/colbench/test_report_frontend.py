@@ -81,7 +81,7 @@ def shown(report) -> str:
     return out.getvalue()
 
 
-def test_every_metric_is_a_mean_over_tasks_and_an_agent_s_failure_is_0_in_all():
+def test_metrics_are_means_over_tasks_and_agent_failures_count_as_0():
     rollouts = [cell("a", judged(0.8, 0.5)), cell("b", judged(0.6, 0.3)), agent_failed("c")]
     domain = frontend("abc", rollouts)
     assert domain.lead == "cosine"
@@ -102,7 +102,7 @@ def test_pages_neither_succeed_nor_fail():
     assert "success" not in shown(summarize([task("a")], 2, rollouts, CONFIG))
 
 
-def test_without_weights_the_layout_leads_and_nothing_counts_as_unscored():
+def test_the_layout_leads_without_clip_weights_and_no_page_is_unscored():
     rollouts = [
         cell("a", judged(None, 0.5, NO_WEIGHTS)),
         cell("b", judged(None, 0.3, NO_WEIGHTS)),
@@ -138,13 +138,13 @@ def test_unscored_pages_are_left_out_and_also_counted_as_zero():
     assert domain.unscored_as_zero.value.mean == pytest.approx(0.8 / 3)
 
 
-def test_a_page_that_nothing_could_be_compared_with_is_in_no_denominator():
+def test_a_page_without_a_target_is_excluded_from_every_denominator():
     unjudged = cell("a", Score(scorer="pages", value=None, success=None, note="no target"))
     domain = frontend("ab", [unjudged, cell("b", judged(0.8, 0.5))])
     assert (domain.unjudged, domain.unscored, domain.value.mean) == (1, 0, 0.8)
 
 
-def test_the_curve_shows_the_page_in_force_at_each_turn():
+def test_the_curve_uses_the_latest_page_at_each_turn():
     final = judged(0.8, 0.5)
     asks_first = cell("a", final, turn(), turn(judged(0.6, 0.1)), turn(), turn(final))
     early = cell("b", judged(0.4, 0.2), turn(judged(0.4, 0.2)))
@@ -160,7 +160,7 @@ def test_the_curve_of_an_agent_that_never_shows_a_page_is_0():
     assert {each.value.mean for each in curve} == {0.0}
 
 
-def test_the_curve_ends_at_the_run_s_score_whatever_failed():
+def test_the_curve_ends_at_the_score_of_the_run_despite_failures():
     rollouts = [
         cell("a", judged(0.8, 0.5), turn(judged(0.7, 0.5)), turn(judged(0.8, 0.5))),
         msgspec.structs.replace(agent_failed("b"), turns=(turn(),)),
@@ -170,7 +170,7 @@ def test_the_curve_ends_at_the_run_s_score_whatever_failed():
     assert domain.by_turn[-1].value.mean == pytest.approx(domain.value.mean)
 
 
-def test_without_a_verdict_on_turns_there_is_no_curve():
+def test_turns_without_verdicts_give_no_curve():
     report = summarize([task("a")], 1, [cell("a", judged(0.8, 0.5), turn(), turn())], CONFIG)
     assert all(each.value is None for each in report.domains["frontend"].by_turn)
     assert "by turn" not in shown(report)
@@ -197,7 +197,7 @@ def test_floors_are_means_over_tasks():
     assert "white" not in floors
 
 
-def test_notes_that_differ_only_in_their_numbers_are_taken_together():
+def test_notes_that_differ_only_in_their_numbers_are_counted_together():
     notes = ["no page; black has 0.41", "no page; black has 0.52", "timeout: 15 s; black has 0.4"]
     rollouts = [cell(name, judged(0.0, 0.0, note)) for name, note in zip("abc", notes, strict=True)]
     without = cell("d", judged(None, 0.0, notes[0]))
@@ -205,7 +205,7 @@ def test_notes_that_differ_only_in_their_numbers_are_taken_together():
     assert [(each.count, each.reason) for each in found] == [(3, "no page"), (1, notes[2])]
 
 
-def test_the_modes_of_pages_are_compared_by_the_cosine():
+def test_scoring_modes_of_pages_are_compared_by_the_cosine():
     both = cell("a", judged(0.8, 0.5))
     official = Score(scorer="pages", value=0.7, success=None, metrics={"cosine": 0.7})
     both = msgspec.structs.replace(both, scores=both.scores | {"official": official})
@@ -222,7 +222,7 @@ def test_the_modes_of_pages_are_compared_by_the_cosine():
         assert "50.0%" in table
 
 
-def test_a_run_of_both_domains_has_both_reports():
+def test_a_run_of_both_domains_reports_both():
     tests = Score(scorer="t", value=1.0, success=True)
     code = msgspec.structs.replace(cell("b", tests, turn()), domain="backend")
     report = summarize(
@@ -236,13 +236,13 @@ def test_a_run_of_both_domains_has_both_reports():
     assert "cosine" in table
 
 
-def test_a_run_without_any_page_has_a_report():
+def test_a_run_without_a_finished_dialogue_has_a_report():
     table = shown(summarize([task("a")], 1, [], CONFIG))
     assert "no dialogue is finished yet" in " ".join(table.split())
     assert "success" not in table
 
 
-def test_of_a_page_only_what_is_said_beside_it_counts_as_words():
+def test_only_the_text_around_a_page_counts_as_words():
     said = "Here it is:\n```html\n<html><p>many words in here</p></html>\n```\nDo you like it?"
     talk = (Turn(raw=said, said=said, human="No."), Turn(raw="x", said=""))
     assert frontend("a", [cell("a", judged(0.8, 0.5), *talk)]).words.agent.mean == 7

@@ -119,7 +119,7 @@ def test_the_page_shows_the_most_frequent_error_of_crashed_answers(tmp_path):
     assert not page.all("img")
 
 
-def test_the_page_of_a_run_without_a_finished_dialogue_says_so(tmp_path):
+def test_the_page_of_a_run_without_a_finished_dialogue_shows_a_note(tmp_path):
     folder = run_folder(tmp_path / "run", [])
     write_report(folder, [task("a")], CONFIG)
     page = (folder.path / "report.html").read_text()
@@ -136,7 +136,7 @@ def test_the_page_is_well_formed_and_no_text_becomes_markup(page):
     assert not page.all("img")
 
 
-def test_the_page_asks_nothing_of_any_network(page):
+def test_the_page_makes_no_network_requests(page):
     fetching = {"src", "data", "action", "poster", "srcset", "xlink:href"}
     for _, attributes in page.elements:
         assert not fetching & attributes.keys()
@@ -145,7 +145,7 @@ def test_the_page_asks_nothing_of_any_network(page):
     assert not re.search(r"@import|url\(", "".join(page.inside("style")))
 
 
-def test_only_the_page_s_own_style_and_script_are_allowed(page):
+def test_the_security_policy_allows_only_the_pages_own_style_and_script(page):
     policy = next(
         a["content"] for a in page.all("meta") if a.get("http-equiv") == "Content-Security-Policy"
     )
@@ -159,12 +159,12 @@ def test_only_the_page_s_own_style_and_script_are_allowed(page):
         assert not any(name.startswith("on") or name == "style" for name in attributes)
 
 
-def test_the_script_sets_texts_and_never_markup(page):
+def test_the_script_never_inserts_markup(page):
     runs = page.inside("script")[-1]
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", runs)
 
 
-def test_dialogues_are_packed_beside_an_index(page):
+def test_dialogues_are_compressed_next_to_a_plain_index(page):
     index, block = page.inside("script")[:2]
     first = json.loads(index)["tasks"][0]
     assert first["id"] == "a"
@@ -196,7 +196,7 @@ def test_dialogues_are_packed_beside_an_index(page):
     assert dialogue["scores"]["official"]["checks"] == [["f()", "passed", ATTACK, ATTACK]]
 
 
-def test_what_needs_no_script_is_there_without_it(page):
+def test_numbers_and_charts_are_in_the_page_without_javascript(page):
     text = " ".join(text for name, text in page.texts if name not in {"script", "style"})
     assert "Success rate" in text
     assert "100.0%" in text
@@ -210,12 +210,12 @@ def test_what_needs_no_script_is_there_without_it(page):
     ]
 
 
-def test_every_table_has_a_caption_and_headed_rows(page):
+def test_every_table_has_a_caption_and_scoped_header_cells(page):
     assert len(page.all("caption")) == len(page.all("table")) > 5
     assert all(attributes.get("scope") for attributes in page.all("th"))
 
 
-def test_report_json_is_what_was_returned(tmp_path):
+def test_report_json_equals_the_returned_report(tmp_path):
     folder = run_folder(tmp_path / "run", [rollout("a")])
     report = write_report(folder, [task("a")], CONFIG)
     assert (
@@ -230,14 +230,14 @@ def test_a_run_without_rollouts_has_a_report(tmp_path):
     assert "–" in (folder.path / "report.html").read_text()
 
 
-def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+def test_the_error_for_an_unwritable_report_names_its_file(tmp_path):
     folder = run_folder(tmp_path / "run", [rollout("a")])
     (folder.path / ".report.html.new").mkdir()
     with pytest.raises(UserError, match=r"report\.html"):
         write_report(folder, [task("a")], CONFIG)
 
 
-def test_a_text_without_end_is_cut_and_says_so(tmp_path):
+def test_a_very_long_text_is_cut_with_a_note(tmp_path):
     long = msgspec.structs.replace(rollout("a"), answer="x" * 1_000_000)
     folder = run_folder(tmp_path / "run", [long])
     write_report(folder, [task("a")], CONFIG)

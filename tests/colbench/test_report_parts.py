@@ -1,4 +1,4 @@
-"""The report of a large run: its dialogues are on pages of their own."""
+"""The report of a large run: its dialogues are on separate pages."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_large_report_links_to_pages_that_have_its_tasks_in_order(run):
     assert '<a href="report.html">' in pages["dialogues-2.html"]
 
 
-def test_pages_of_a_run_that_has_become_small_are_deleted(run):
+def test_stale_dialogue_pages_of_a_small_run_are_deleted(run):
     stale = run.path / "dialogues-7.html"
     stale.write_text("old")
     run.write_report()
@@ -64,12 +64,11 @@ def test_pages_of_a_run_that_has_become_small_are_deleted(run):
     assert (run.path / "report.html").exists()
 
 
-def test_the_dialogues_of_a_part_are_those_of_the_file(run):
-    """Each page is read from `rollouts.jsonl` at the places of its own dialogues, whatever their order there."""
+def test_the_report_does_not_depend_on_the_order_of_rollout_lines(run):
+    """Reverse the lines of `rollouts.jsonl` and add an outdated one; each page still finds its own dialogues."""
     lines = run.folder.rollouts_path.read_bytes().splitlines(keepends=True)
     before = run.write_report()
     page = (run.path / "report.html").read_bytes()
-    run.folder.rollouts_path.write_bytes(b"".join(lines[::-1]))
     retried = replace(run.rollouts[0], answer="another", scores={})
     run.folder.rollouts_path.write_bytes(encode_rollout(retried) + b"".join(lines[::-1]))
     assert colbench.load_run(run.path).write_report() == before

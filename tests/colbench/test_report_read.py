@@ -13,7 +13,7 @@ NONE = {"mean": None, "low": None, "high": None, "method": "none"}
 
 
 def old(lead: str, success: dict, **more: object) -> dict:
-    """Return a report of the format 1 with one domain."""
+    """Return the report on a domain in format 1."""
     rates = {"success_rate": success, lead: TENTH}
     mode = {"scored": 2, "unscored": 1, "unscored_as_zero": rates, "pass_k": [], **rates, **more}
     budget = {"turn": 1, "success_rate": success, "answered": 1.0}
@@ -47,7 +47,7 @@ def report(domains: dict) -> dict:
     return {"schema": "colbench.report/1", **head, "domains": domains, "warnings": []}
 
 
-def test_a_report_of_format_1_is_read_with_the_names_of_today(write):
+def test_a_report_of_format_1_is_read_with_the_current_names(write):
     read = read_report(write(report({"backend": old("tests_passed", HALF)})))
     assert read.schema == "colbench.report/2"
     domain = read.domains["backend"]
@@ -61,7 +61,7 @@ def test_a_report_of_format_1_is_read_with_the_names_of_today(write):
     assert domain.by_turn[0].success_rate.mean == 0.5
 
 
-def test_success_that_was_empty_in_format_1_is_none(write):
+def test_an_empty_success_rate_of_format_1_becomes_none(write):
     metrics = {"cosine": TENTH, "layout": HALF}
     read = read_report(write(report({"frontend": old("cosine", NONE, metrics=metrics)})))
     domain = read.domains["frontend"]
@@ -74,11 +74,11 @@ def test_success_that_was_empty_in_format_1_is_none(write):
 @pytest.mark.parametrize(
     "content", [[], {}, {"schema": "colbench.report/2"}, report({"backend": {}})]
 )
-def test_what_is_no_report_is_refused_by_its_file(write, content):
+def test_an_invalid_report_is_refused_with_its_file_name(write, content):
     with pytest.raises(DataError, match=r"report\.json: "):
         read_report(write(content))
 
 
-def test_a_report_that_is_not_there_is_refused(tmp_path):
+def test_a_missing_report_is_refused(tmp_path):
     with pytest.raises(DataError, match="cannot be read"):
         read_report(tmp_path / "report.json")

@@ -70,7 +70,7 @@ def lost(name: str, boundary: str = "simulator", reason: str = "down") -> Rollou
     return cell(name, failure=failure, ended_by="failure", turns=())
 
 
-def test_the_report_has_the_fields_that_the_command_line_promises():
+def test_the_encoded_report_has_its_documented_fields():
     report = summarize([task("a"), task("b")], 1, [cell("a", 1.0), cell("b", 0.5)], CONFIG)
     content = msgspec.json.decode(msgspec.json.encode(report))
     assert content["schema"] == "colbench.report/2"
@@ -95,20 +95,20 @@ def test_unscored_cells_are_left_out_and_also_counted_as_zero():
     assert domain.unscored_as_zero.success_rate.mean == pytest.approx(1 / 4)
 
 
-def test_a_failure_of_the_agent_is_worth_zero():
+def test_a_failure_of_the_agent_counts_as_zero():
     domain = backend("ab", [cell("a", 1.0), lost("b", "agent")])
     assert domain.unscored == 0
     assert domain.success_rate.mean == 0.5
 
 
-def test_nothing_scored_gives_no_number():
+def test_a_run_without_scored_cells_has_no_mean():
     domain = backend("a", [lost("a")])
     assert domain.value.mean is None
     assert domain.unscored_as_zero.value.mean == 0.0
     assert domain.by_turn[-1].answered is None
 
 
-def test_a_dialogue_of_which_no_test_could_be_counted_is_in_no_denominator_and_named():
+def test_an_unjudged_dialogue_is_counted_but_excluded_from_every_denominator():
     unjudged = msgspec.structs.replace(cell("a"), scores={"default": verdict(None)})
     domain = backend("abc", [unjudged, lost("b"), cell("c", 1.0)])
     assert (domain.unscored, domain.unjudged, domain.scored) == (1, 1, 1)
@@ -136,7 +136,7 @@ def test_a_single_trial_has_no_pass_k():
     assert backend("a", [cell("a", 1.0)]).pass_k == ()
 
 
-def test_the_two_modes_are_shown_with_their_difference():
+def test_both_scoring_modes_are_reported_with_their_difference():
     rollouts = [cell("a", 1.0, official=0.0), cell("b", 0.5, official=0.5), cell("c", 1.0)]
     domain = backend("abc", rollouts)
     assert domain.modes["official"].value.mean == 0.25
@@ -147,14 +147,14 @@ def test_the_two_modes_are_shown_with_their_difference():
     assert delta.success_rate.mean == -0.5
 
 
-def test_the_leading_mode_is_the_configured_one():
+def test_the_configured_scoring_mode_leads():
     config = RunConfig(scoring="official")
     domain = backend("a", [cell("a", 1.0, official=0.2)], config=config)
     assert domain.mode == "official"
     assert domain.value.mean == 0.2
 
 
-def test_success_by_turn_counts_an_answer_for_every_budget_from_its_turn_on():
+def test_success_by_turn_counts_an_answer_from_its_turn_on():
     rollouts = [
         cell("a", 1.0, turns=talk(1)),
         cell("b", 1.0, turns=talk(3)),
@@ -167,7 +167,7 @@ def test_success_by_turn_counts_an_answer_for_every_budget_from_its_turn_on():
     assert [each.answered for each in curve] == [0.25, 0.5, 0.75, 0.75]
 
 
-def test_turns_and_words_are_those_of_whole_dialogues():
+def test_turns_and_words_are_averaged_over_complete_dialogues():
     rollouts = [
         cell("a", 1.0, turns=talk(2)),
         cell("b", 0.0, turns=talk(4), ended_by="limit"),
@@ -207,7 +207,7 @@ USED = Usage(prompt_tokens=1_000_000, completion_tokens=500_000, requests=1)
 
 
 def cost_tiles(trials=1, human=None, last=None, **prices):
-    """Return label, value and note of the tile with the cost of a dialogue of two turns, if there is one."""
+    """Return label, value and note of each cost tile in the report on one dialogue of two turns."""
     turns = (
         Turn(raw="a", said="a", human="b", agent_usage=USED, human_usage=human),
         Turn(raw="a", said="a", agent_usage=last),
@@ -217,12 +217,12 @@ def cost_tiles(trials=1, human=None, last=None, **prices):
     return [(tile.label, tile.value, tile.note) for tile in tiles if "ost" in tile.label]
 
 
-def test_the_cost_is_that_of_the_dialogues_so_far():
+def test_the_cost_covers_the_dialogues_so_far():
     tiles = cost_tiles(trials=3, last=USED, agent_price=(1.0, 2.0))
     assert tiles == [("Cost", "$4.00", "for 1 dialogue")]
 
 
-def test_a_cost_without_that_of_a_model_whose_price_is_unknown_names_its_role():
+def test_a_cost_that_covers_only_one_role_names_that_role():
     one, other = {"agent_price": (1.0, 1.0)}, {"human_price": (2.0, 2.0)}
     assert cost_tiles(human=USED, last=USED, **one)[0][:2] == ("Agent cost", "$3.00")
     assert cost_tiles(human=USED, last=USED, **other)[0][:2] == ("Human cost", "$3.00")
@@ -270,7 +270,7 @@ def test_failures_are_counted_by_boundary_with_their_most_frequent_reasons():
     ]
 
 
-def test_values_are_counted_in_tenths_with_nothing_rounded_to_all_or_none():
+def test_values_are_counted_in_tenths_without_rounding_to_0_or_1():
     values = {"a": 0.0, "b": 0.01, "c": 0.5, "d": 0.99, "e": 1.0}
     counts = backend(values, [cell(n, v) for n, v in values.items()]).distribution
     assert counts == (1, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1)
@@ -285,7 +285,7 @@ def test_wall_time_leaves_out_the_pause_before_a_resumed_run():
     assert backend("abc", rollouts).wall_seconds == 16.0
 
 
-def test_a_run_of_one_domain_has_its_numbers_at_hand():
+def test_a_report_on_one_domain_exposes_its_numbers_directly():
     report = summarize([task("a")], 1, [cell("a", 1.0)], CONFIG)
     domain = report.domains["backend"]
     assert report.success_rate is domain.success_rate
@@ -293,14 +293,14 @@ def test_a_run_of_one_domain_has_its_numbers_at_hand():
     assert report.metrics is domain.metrics
 
 
-def test_a_run_of_several_domains_says_where_its_numbers_are():
+def test_a_report_on_several_domains_says_where_its_numbers_are():
     report = summarize([task("a"), task("b", "frontend")], 1, [cell("a", 1.0)], CONFIG)
     for name in ("success_rate", "value", "metrics"):
         with pytest.raises(UserError, match=r"backend and frontend.*report\.domains"):
             getattr(report, name)
 
 
-def test_answers_that_could_not_be_measured_are_counted_and_all_explained():
+def test_unmeasured_answers_are_counted_and_their_notes_come_first():
     notes = [
         ("varies", "v"),
         ("timeout", "t"),

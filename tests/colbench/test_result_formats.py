@@ -26,7 +26,7 @@ def export(*words: str) -> int:
     return main(["export", *words])
 
 
-def test_a_record_for_every_eval_ever_follows_the_published_schema(run, tmp_path, capsys):
+def test_an_every_eval_ever_record_follows_the_published_schema(run, tmp_path, capsys):
     words = (str(run), "--format", "every-eval-ever", "--out", str(tmp_path))
     assert export(*words, "--model", "org/model", "--organization", "Org") == 0
     path = Path(capsys.readouterr().out.strip())
@@ -48,7 +48,7 @@ def test_a_second_export_of_a_run_replaces_its_record(run, tmp_path):
     assert len(list(tmp_path.rglob("*.json"))) == 1
 
 
-def test_a_file_for_the_hub_is_read_by_the_hubs_own_client(run, tmp_path, capsys):
+def test_the_hubs_own_client_reads_the_exported_file(run, tmp_path, capsys):
     words = ("--format", "hf-eval-results", "--dataset", "me/colbench", "--out", str(tmp_path))
     assert export(str(run), *words) == 0
     text = Path(capsys.readouterr().out.strip()).read_text()
@@ -72,7 +72,7 @@ def test_wrong_flags_of_an_export_are_refused(words, hint, run, tmp_path, capsys
     assert hint in capsys.readouterr().err
 
 
-def test_a_dataset_repository_is_loaded_by_the_names_in_its_card(tmp_path, capsys):
+def test_a_dataset_repository_loads_with_the_names_in_its_eval_yaml(tmp_path, capsys):
     out = tmp_path / "card"
     words = ["bundled:backend", "bundled:frontend", "--repository", "me/colbench"]
     assert main(["tasks", "card", *words, "--out", str(out)]) == 0
@@ -88,7 +88,7 @@ def test_a_dataset_repository_is_loaded_by_the_names_in_its_card(tmp_path, capsy
     assert sizes == {"backend": 1000, "frontend": 500}
 
 
-def test_a_dataset_repository_has_one_source_for_each_domain(tmp_path, capsys):
+def test_two_sources_of_one_domain_are_refused_in_a_dataset_repository(tmp_path, capsys):
     words = ["bundled:backend", "bundled:backend/train", "--repository", "me/x"]
     assert main(["tasks", "card", *words, "--out", str(tmp_path / "card")]) == 2
     assert "two sources have the same domain" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Files of rollouts that are read from their end: each key once, its last line."""
+"""Rollout files that are read from their end: the last line of each key."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_last_line_of_each_key_is_read_with_its_place(tmp_path_factory, writ
     assert [place for place, _ in found] == sorted((place for place, _ in found), reverse=True)
 
 
-def test_lines_longer_than_what_is_read_at_a_time_are_read_whole(tmp_path):
+def test_lines_longer_than_a_block_are_read_whole(tmp_path):
     path = tmp_path / "rollouts.jsonl"
     sizes = [10, rollout_file.BLOCK - 100, rollout_file.BLOCK * 2, 5, rollout_file.BLOCK]
     written = [rollout(str(number), "ä\r" * (size // 2)) for number, size in enumerate(sizes)]
@@ -51,12 +51,12 @@ def test_lines_longer_than_what_is_read_at_a_time_are_read_whole(tmp_path):
     assert [found for _, found in latest_rollouts(path)] == written[::-1]
 
 
-def test_a_file_that_does_not_exist_has_no_rollout(tmp_path):
+def test_a_missing_file_has_no_rollouts(tmp_path):
     assert list(latest_rollouts(tmp_path / "none")) == []
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
-def test_a_malformed_line_is_named_by_its_number_from_the_start(tmp_path, number):
+def test_the_error_for_a_malformed_line_has_its_number_from_the_start(tmp_path, number):
     lines = [encode_rollout(rollout(key)) for key in "abc"]
     lines[number - 1] = b'{"key": 1}\n'
     path = tmp_path / "rollouts.jsonl"
@@ -68,7 +68,7 @@ def test_a_malformed_line_is_named_by_its_number_from_the_start(tmp_path, number
         reader.at(starts[number - 1])
 
 
-def test_stored_rollouts_are_a_sequence(tmp_path):
+def test_stored_rollouts_behave_like_a_sequence(tmp_path):
     path = tmp_path / "rollouts.jsonl"
     path.write_bytes(b"".join(encode_rollout(rollout(key)) for key in "abc"))
     places = [place for place, _ in latest_rollouts(path)]

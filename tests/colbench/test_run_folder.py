@@ -1,4 +1,4 @@
-"""The run folder: who may write, what is refused, what a crash leaves."""
+"""The run folder: which process may write, what is refused, and what remains after a crash."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from colbench.config import RunConfig
 from colbench.errors import DataError, UserError
-from colbench.rollout import Rollout, read_rollouts
+from colbench.rollout import Rollout, encode_rollout, read_rollouts
 from colbench.run_folder import RunFolder, TaskSource, make_record
 
 RESOLVED = {"agent": {"class": "a:A"}, "human": {"class": "h:H"}}
@@ -42,7 +42,7 @@ def rollout(key):
     )
 
 
-def test_what_is_appended_is_read_back(tmp_path):
+def test_appended_rollouts_are_read_back(tmp_path):
     folder = RunFolder(tmp_path / "run")
     with folder.writing(record()) as writer:
         writer.append(rollout("a"))
@@ -50,7 +50,7 @@ def test_what_is_appended_is_read_back(tmp_path):
     assert folder.rollouts() == [rollout("a"), rollout("b")]
 
 
-def test_of_a_key_that_occurs_twice_the_last_line_counts(tmp_path):
+def test_the_last_line_of_a_repeated_key_counts(tmp_path):
     folder = RunFolder(tmp_path)
     retried = replace(rollout("a"), answer="y")
     with folder.writing(record()) as writer:
@@ -73,14 +73,15 @@ def test_a_torn_last_line_is_ignored_and_cut_off_by_the_next_writer(tmp_path, si
     assert folder.rollouts() == [rollout("a"), rollout("b")]
 
 
-def test_a_line_in_the_middle_that_is_no_rollout_is_named(tmp_path):
+def test_a_complete_line_that_is_not_a_rollout_is_reported_by_number(tmp_path):
     folder = RunFolder(tmp_path)
-    folder.rollouts_path.write_bytes(b"{}\n")
-    with pytest.raises(DataError, match=r"rollouts.jsonl, line 1: not a rollout: .*`key`"):
+    before, after = (encode_rollout(rollout(key)) for key in "ab")
+    folder.rollouts_path.write_bytes(before + b"{}\n" + after)
+    with pytest.raises(DataError, match=r"rollouts.jsonl, line 2: not a rollout: .*`key`"):
         folder.rollouts()
 
 
-def test_a_malformed_line_names_the_command_that_repairs_the_run(tmp_path):
+def test_the_error_for_a_malformed_line_names_the_repair_command(tmp_path):
     folder = RunFolder(tmp_path)
     begin(folder, record())
     folder.rollouts_path.write_bytes(b"{}\n")
@@ -88,7 +89,7 @@ def test_a_malformed_line_names_the_command_that_repairs_the_run(tmp_path):
         folder.rollouts()
 
 
-def test_lines_of_a_folder_that_is_deleted_during_the_run_are_rescued(tmp_path):
+def test_rollouts_are_rescued_if_the_folder_is_deleted_during_the_run(tmp_path):
     folder = RunFolder(tmp_path / "a" / "run")
     with folder.writing(record()) as writer:
         writer.append(rollout("a"))
@@ -100,7 +101,7 @@ def test_lines_of_a_folder_that_is_deleted_during_the_run_are_rescued(tmp_path):
     assert read_rollouts(rescued) == [rollout("a"), rollout("b")]
 
 
-def test_a_file_that_was_replaced_during_the_run_is_noticed_and_left_alone(tmp_path):
+def test_a_rollout_file_replaced_during_the_run_is_detected_and_unchanged(tmp_path):
     folder = RunFolder(tmp_path)
     with folder.writing(record()) as writer:
         folder.rollouts_path.rename(tmp_path / "moved.jsonl")
@@ -110,7 +111,7 @@ def test_a_file_that_was_replaced_during_the_run_is_noticed_and_left_alone(tmp_p
     assert folder.rollouts_path.read_bytes() == b"another's"
 
 
-def test_a_second_writer_is_refused_and_a_dead_one_lets_go(tmp_path):
+def test_a_second_writer_is_refused_until_the_first_is_killed(tmp_path):
     code = (
         "import sys; from pathlib import Path; from colbench.run_folder import RunFolder\n"
         f"with RunFolder(Path({str(tmp_path)!r})).lock(): print('in', flush=True); sys.stdin.read()"
@@ -128,7 +129,7 @@ def test_a_second_writer_is_refused_and_a_dead_one_lets_go(tmp_path):
         pass
 
 
-def test_the_same_configuration_resumes_and_another_is_refused_with_the_difference(tmp_path):
+def test_a_different_limit_resumes_a_run_but_a_different_seed_is_refused(tmp_path):
     folder = RunFolder(tmp_path)
     with folder.writing(record(seed=1)) as writer:
         writer.append(rollout("a"))
@@ -138,21 +139,21 @@ def test_the_same_configuration_resumes_and_another_is_refused_with_the_differen
     assert str(caught.value).splitlines()[1:] == ["  config.seed: 1 -> 2"]
 
 
-def test_a_run_that_failed_to_start_makes_room_for_another_configuration(tmp_path):
+def test_a_run_without_rollouts_accepts_a_different_configuration(tmp_path):
     folder = RunFolder(tmp_path)
     begin(folder, record(agent="openai:misspelled"))
     begin(folder, record(agent="openai:right"))
     assert folder.record().config.agent == "openai:right"
 
 
-def test_a_model_served_from_another_address_is_the_same_configuration():
+def test_the_digest_ignores_the_address_and_the_concurrency_of_a_model():
     here = record(agent="openai:m@http://a:1/v1", agent_args={"concurrency": 5})
     there = record(agent="openai:m@http://b:2/v1", agent_args={"concurrency": 9})
     other = record(agent="openai:n@http://a:1/v1")
     assert here.digest == there.digest != other.digest
 
 
-def test_a_changed_prompt_file_is_another_configuration(tmp_path):
+def test_a_changed_prompt_file_changes_the_digest(tmp_path):
     prompt = tmp_path / "p.txt"
     prompt.write_text("one")
     before = record(agent_prompt=str(prompt)).digest
@@ -162,13 +163,13 @@ def test_a_changed_prompt_file_is_another_configuration(tmp_path):
         record(agent_prompt=str(tmp_path / "none.txt"))
 
 
-def test_a_path_that_the_system_refuses_is_not_a_run_folder(tmp_path):
+def test_a_path_that_the_system_rejects_is_reported_as_not_a_run_folder(tmp_path):
     said = "is not a run folder: run.json cannot be read: File name too long"
     with pytest.raises(DataError, match=said):
         RunFolder(tmp_path / ("x" * 300)).record()
 
 
-def test_a_folder_that_cannot_be_written_is_the_users_mistake(tmp_path):
+def test_an_unwritable_folder_raises_a_user_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="--out .*file/run: cannot be written"):
         with RunFolder(tmp_path / "file" / "run").writing(record()):
@@ -191,14 +192,14 @@ def test_rollouts_without_their_record_are_refused(tmp_path):
         begin(RunFolder(tmp_path), record())
 
 
-def test_hidden_files_make_no_folder_foreign(tmp_path):
+def test_a_folder_with_only_hidden_files_is_accepted(tmp_path):
     (tmp_path / ".gitkeep").write_text("")
     begin(RunFolder(tmp_path), record())
     assert RunFolder(tmp_path).record().digest == record().digest
 
 
-def test_a_full_disk_stops_the_run_and_keeps_what_was_finished(tmp_path):
-    """A file-size limit makes the kernel refuse the write half-way, as a full disk does."""
+def test_a_full_disk_stops_the_run_and_keeps_the_finished_rollouts(tmp_path):
+    """Set a file-size limit, which makes the kernel refuse a write halfway, as a full disk does."""
     code = f"""
 import resource, signal
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The runner: every cell once, failures typed, scoring during dialogues, resuming pending cells."""
+"""The runner: it plays every cell once, classifies failures, scores during dialogues, and resumes pending cells."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_keys_and_seeds_depend_on_task_trial_and_configuration_only():
     assert {c.seed for c in one}.isdisjoint(c.seed for c in plan(TASKS, 2, "a", 1))
 
 
-async def test_no_more_dialogues_than_allowed_are_in_flight():
+async def test_concurrency_limits_the_dialogues_in_flight():
     inside = most = 0
 
     async def count(_):
@@ -106,8 +106,8 @@ async def test_no_more_dialogues_than_allowed_are_in_flight():
     assert most == 2
 
 
-async def test_scoring_overlaps_with_talking():
-    """Score the first answer only once a later dialogue has begun, which requires that dialogues continue."""
+async def test_scoring_overlaps_with_later_dialogues():
+    """Score the first answer only after a later dialogue has begun, which requires that dialogues continue."""
     third_began = asyncio.Event()
 
     async def mark(dialogue):
@@ -122,7 +122,7 @@ async def test_scoring_overlaps_with_talking():
     assert len(await run(Agent(mark), scorer=Waits(), concurrency=1)) == 6
 
 
-async def test_an_agents_failure_scores_zero_and_is_settled():
+async def test_an_agent_failure_scores_zero_and_is_settled():
     async def fail(dialogue):
         if dialogue[0].content == "task 1":
             raise ValueError("boom")
@@ -134,7 +134,7 @@ async def test_an_agents_failure_scores_zero_and_is_settled():
     assert failed.answer is None
 
 
-async def test_a_simulators_failure_leaves_the_score_open_and_is_owed():
+async def test_a_simulator_failure_leaves_the_rollout_unscored_and_unsettled():
     class Broken:
         async def respond(self, task, dialogue):
             raise SimulatorError("empty reply")
@@ -145,7 +145,7 @@ async def test_a_simulators_failure_leaves_the_score_open_and_is_owed():
     assert [turn.raw for turn in done[0].turns] == ["what?"]
 
 
-async def test_a_dialogue_that_takes_too_long_fails_where_it_waits():
+async def test_a_dialogue_that_times_out_fails_at_the_boundary_it_waits_for():
     async def hang(dialogue):
         if dialogue[0].content == "task 0":
             await asyncio.sleep(60)
@@ -158,7 +158,7 @@ def unmarked(turn):
     return replace(turn, asked=None, told=None)
 
 
-async def test_where_only_the_scoring_failed_the_dialogue_is_kept_and_scored_again():
+async def test_a_dialogue_whose_scoring_failed_is_kept_and_scored_again():
     lost = await run(scorer=Scorer(SandboxError("worker died twice")))
     assert {r.failure.boundary for r in lost} == {"sandbox"}
 
@@ -173,7 +173,7 @@ async def test_where_only_the_scoring_failed_the_dialogue_is_kept_and_scored_aga
     assert all(r.scores["default"].value == 1.0 for r in again)
 
 
-async def test_a_run_whose_server_is_gone_stops():
+async def test_a_run_stops_after_too_many_endpoint_failures_in_a_row():
     calls = 0
 
     async def gone(_):
@@ -188,7 +188,7 @@ async def test_a_run_whose_server_is_gone_stops():
     assert calls == GIVE_UP_AFTER
 
 
-async def test_a_users_mistake_found_on_the_way_stops_the_run_as_such():
+async def test_a_user_error_during_a_run_stops_it_and_is_raised():
     async def refused(_):
         raise UserError("key refused")
 
@@ -196,7 +196,7 @@ async def test_a_users_mistake_found_on_the_way_stops_the_run_as_such():
         await run(Agent(refused))
 
 
-async def test_each_dialogue_of_a_stateful_agent_is_opened_and_closed():
+async def test_a_stateful_agent_is_opened_and_closed_for_each_dialogue():
     opened, closed = [], []
 
     class Stateful:
@@ -212,7 +212,7 @@ async def test_each_dialogue_of_a_stateful_agent_is_opened_and_closed():
     assert all("t" + str(n) not in e.id for n in range(6) for e in opened)
 
 
-async def test_a_human_whose_thoughts_are_missing_does_not_cost_the_agent_its_score():
+async def test_a_human_message_with_none_as_thoughts_is_a_simulator_failure():
     class Thoughtless:
         async def respond(self, task, dialogue):
             return Message(role="user", content="that.", thoughts=None)
@@ -221,7 +221,7 @@ async def test_a_human_whose_thoughts_are_missing_does_not_cost_the_agent_its_sc
     assert (first.failure.boundary, first.scores) == ("simulator", {})
 
 
-async def test_finished_dialogues_are_scored_even_if_the_run_stops_while_they_wait_for_the_scorer():
+async def test_dialogues_that_wait_for_scoring_are_scored_when_the_run_stops():
     ended = asyncio.Event()
     answers = 0
 
@@ -261,7 +261,7 @@ async def test_finished_dialogues_are_scored_even_if_the_run_stops_while_they_wa
         Score(scorer="s", value=1.0, success=True, metrics={"speed": float("inf")}),
     ],
 )
-async def test_a_number_that_a_file_cannot_hold_fails_the_scorer(score, tmp_path):
+async def test_a_score_that_is_not_finite_is_a_scorer_failure(score, tmp_path):
     class Endless(Scorer):
         async def score(self, task, answer):
             return {"default": score}

@@ -1,4 +1,4 @@
-"""The code sandbox on every tier that this machine offers: honest work, limits, partial credit, life and death."""
+"""The code sandbox on every safe tier of this machine: values, errors, limits, namespaces, isolation, and tiers."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ TIMED_OUT = (  # a loaded machine reaches the second limit first
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module", params=SAFE)
 async def box(request):
-    async with CodeSandbox(1, tier=request.param, limits=QUICK) as box:
-        yield box
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SECRET", "reference")
+        async with CodeSandbox(1, tier=request.param, limits=QUICK) as box:
+            yield box
 
 
 def job(source, *calls, **options):
@@ -32,7 +34,7 @@ def job(source, *calls, **options):
 
 
 async def outcomes(box, source, *calls, namespace="module"):
-    """Return a `status: value or message` for each call."""
+    """Return `status: value or message` for each call."""
     result = await box.run_one(job(source, *calls, namespaces=(namespace,)))
     return [
         f"{call.status}: {call.value.decode() or call.message}".removesuffix(": ")
@@ -40,7 +42,7 @@ async def outcomes(box, source, *calls, namespace="module"):
     ]
 
 
-async def test_calls_give_values_and_errors_each_in_a_fresh_namespace(box):
+async def test_each_call_runs_in_a_fresh_namespace_and_gives_a_value_or_an_error(box):
     source = """
         from math import sqrt
         seen = []
@@ -57,14 +59,14 @@ async def test_calls_give_values_and_errors_each_in_a_fresh_namespace(box):
     ]
 
 
-async def test_a_source_that_does_not_compile_says_why_and_runs_nothing(box):
+async def test_a_source_that_does_not_compile_is_invalid_and_its_calls_are_skipped(box):
     result = await box.run_one(job("def f(:", "f(1)", "f(2)"))
     assert result.invalid.startswith("SyntaxError: invalid syntax")
     assert [call.status for call in result.calls["module"]] == ["skipped", "skipped"]
 
 
 @pytest.mark.parametrize("source", ["\0", "\ud800", "(" * 5000, "x = " + "-" * 100_000 + "1"])
-async def test_a_strange_source_is_the_candidates_own_failure(box, source):
+async def test_a_malformed_source_is_a_failure_of_the_candidate(box, source):
     result = await box.run_one(Job(source=source, calls=("1",)))
     assert result.invalid or result.calls["module"][0].status == "error"
 
@@ -81,7 +83,7 @@ async def test_the_split_namespace_hides_top_level_names_from_functions(box):
         assert split[0].startswith("error: NameError")
 
 
-async def test_both_namespaces_of_one_job_are_reported_apart(box):
+async def test_results_of_both_namespaces_are_reported_separately(box):
     both = ("module", "split")
     dependent = await box.run_one(
         job("K = 1\ndef f(x): return K + x", "f(1)", "1", namespaces=both)
@@ -102,7 +104,7 @@ async def test_both_namespaces_of_one_job_are_reported_apart(box):
         ("[0] * 10**9", "MemoryError"),
     ],
 )
-async def test_a_call_that_ends_the_process_costs_only_itself(box, ending, message):
+async def test_a_call_that_ends_the_process_does_not_affect_other_calls(box, ending, message):
     source = f"""
         import os, sys, ctypes
         def f(x):
@@ -114,7 +116,7 @@ async def test_a_call_that_ends_the_process_costs_only_itself(box, ending, messa
     assert results[2] == "value: 3"
 
 
-async def test_a_loop_times_out_by_its_cpu_time_and_the_other_calls_count(box):
+async def test_an_endless_loop_times_out_and_the_other_calls_succeed(box):
     source = "def f(x):\n    while x == 2: pass\n    return x"
     first, second, third = await outcomes(box, source, "f(1)", "f(2)", "f(3)")
     assert (first, third) == ("value: 1", "value: 3")
@@ -122,7 +124,7 @@ async def test_a_loop_times_out_by_its_cpu_time_and_the_other_calls_count(box):
 
 
 @pytest.mark.parametrize("tier", SAFE)
-async def test_a_process_has_the_budget_of_one_call_and_another_continues(tier):
+async def test_calls_within_the_cpu_limit_succeed_even_if_their_sum_exceeds_it(tier):
     source = """
         import time
         def f(x):
@@ -136,7 +138,7 @@ async def test_a_process_has_the_budget_of_one_call_and_another_continues(tier):
         assert await outcomes(box, source, *calls) == [f"value: {n}" for n in range(4)]
 
 
-async def test_threads_share_the_budget_of_a_call(box):
+async def test_threads_share_the_cpu_limit_of_their_call(box):
     source = """
         import hashlib, threading, time
         def work():
@@ -170,19 +172,19 @@ FORGED_TIME = """
             "if isinstance(page, mmap.mmap)]",
             ["timeout", "value", "value"],
         ),
-        # a result for the call that loops, ahead of it: the rest is out of step, and no longer a call's own
+        # a result for the looping call, ahead of the real one: later results no longer belong to their own calls
         ("lines('error\\t\"early\"') if x == 1 else 0", ["error", "value", "value"]),
         ("lines('same', 'apart', 'invalid\\t\"x\"') if x == 1 else 0", ["error"] * 3),
     ],
     ids=["shared pages", "a result ahead", "first lines"],
 )
-async def test_what_a_candidate_writes_gives_it_no_more_time(box, deed, told):
+async def test_forged_output_does_not_extend_the_time_limit(box, deed, told):
     source = FORGED_TIME.format(deed=deed)
     results = await outcomes(box, source, "f(1)", "f(2)", "f(3)")
     assert [result.split(":")[0] for result in results] == told
 
 
-async def test_more_threads_than_a_call_may_start_cost_only_that_call(box):
+async def test_a_call_that_starts_too_many_threads_fails_and_the_others_succeed(box):
     source = """
         import _thread
         def f(n):
@@ -200,7 +202,7 @@ async def test_more_threads_than_a_call_may_start_cost_only_that_call(box):
 
 MODULE_ONLY = {
     "by its own globals": "K = 41\ndef f(): return (lambda: 0).__globals__['K'] + 1",
-    "by an attribute that is put together": """
+    "by an attribute name built at run time": """
         from operator import attrgetter
         K = 41
         def f(look=attrgetter("__glo" + "bals__")): return look(lambda: 0)["K"] + 1
@@ -211,21 +213,21 @@ MODULE_ONLY = {
             match (lambda: 0):
                 case object(__globals__=names): return names["K"] + 1
     """,
-    "by an import of all names": "from math import *\ndef f(): return floor(42.5)",
+    "by a star import": "from math import *\ndef f(): return floor(42.5)",
     "by its frame": """
         K = 41
         def f():
             import inspect
             return inspect.currentframe().f_globals["K"] + 1
     """,
-    "with a claim that both are the same": """
+    "with a claim that both namespaces are the same": """
         import posix
         K = 41
         def f():
             posix.write(3, b"same\\n"); posix.write(4, b"same\\n"); posix.write(5, b"same\\n")
             return K + 1
     """,
-    "with results for the other": """
+    "with results for the other namespace": """
         K = 41
         def f():
             import posix
@@ -239,14 +241,14 @@ MODULE_ONLY = {
 
 
 @pytest.mark.parametrize("source", MODULE_ONLY.values(), ids=MODULE_ONLY)
-async def test_what_works_only_as_a_module_fails_in_the_split_namespace(box, source):
+async def test_code_that_needs_module_globals_fails_in_the_split_namespace(box, source):
     result = await box.run_one(job(source, "f()", namespaces=("module", "split")))
     assert [call.status for call in result.calls["split"]] == ["error"]
     alone = await box.run_one(job("def f(): return 42", "f()", namespaces=("module", "split")))
     assert [call.value for calls in alone.calls.values() for call in calls] == [b"42", b"42"]
 
 
-async def test_waiting_times_out_by_the_wall_clock(box):
+async def test_a_sleeping_call_times_out_by_the_wall_clock(box):
     source = "import time\ndef f(x):\n    time.sleep(x)\n    return x"
     assert await outcomes(box, source, "f(0)", "f(30)") == [
         "value: 0",
@@ -254,12 +256,12 @@ async def test_waiting_times_out_by_the_wall_clock(box):
     ]
 
 
-async def test_after_three_timeouts_the_rest_is_skipped(box):
+async def test_remaining_calls_are_skipped_after_three_timeouts(box):
     results = await outcomes(box, "def f(x):\n    while x: pass", *["f(1)"] * 9, "f(0)")
     assert [text.split(":")[0] for text in results] == ["timeout"] * 3 + ["skipped"] * 7
 
 
-async def test_a_swallowed_alarm_or_exception_does_not_stretch_the_limit(box):
+async def test_a_call_that_ignores_signals_and_exceptions_still_times_out(box):
     source = """
         import signal
         def f():
@@ -281,21 +283,23 @@ async def test_a_value_that_is_too_large_is_an_error(box):
     assert results == ["error: ValueError: the value is larger than 1 MiB", 'value: "xxxxxxxxx"']
 
 
-async def test_large_values_and_many_calls_pass(box):
+async def test_large_values_of_many_calls_are_returned(box):
     results = await outcomes(box, "def f(n): return 'x' * n", *["f(900_000)"] * 10)
     assert [len(text) for text in results] == [900_009] * 10
 
 
-async def test_a_flood_of_output_is_cut_off(box):
+async def test_a_flood_of_output_does_not_affect_the_next_call(box):
     source = """
-        import os
+        import socket
         def f():
-            while True:
-                os.write(3, b'x' * 65536)
+            with socket.socket(fileno=4) as output:
+                while True:
+                    output.sendall(b'x' * 65536)
         def honest(): return 1
     """
     results = await outcomes(box, source, "f()", "honest()")
-    assert results[0].startswith(("error", "timeout"))
+    assert results[0] in (*TIMED_OUT, "error: wrote more than the maximum size of a result")
+    assert results[1] == "value: 1"
 
 
 async def test_threads_and_asyncio_work(box):
@@ -312,26 +316,26 @@ async def test_threads_and_asyncio_work(box):
     assert await outcomes(box, source, "f(21)") == [wanted]
 
 
-async def test_printing_and_asking_do_no_harm(box):
+async def test_printing_is_discarded_and_input_raises_eof_error(box):
     source = "def f():\n    print('x' * 100_000)\n    return input()"
     assert await outcomes(box, source, "f()") == ["error: EOFError: EOF when reading a line"]
 
 
-async def test_random_numbers_are_the_same_in_every_candidate(box):
+async def test_random_numbers_are_the_same_in_every_call_and_candidate(box):
     source = "import random\ndef f(): return random.random()"
     first = await outcomes(box, source, "f()", "f()")
     assert first == await outcomes(box, source, "f()", "f()")
     assert first[0] == first[1]
 
 
-async def test_a_rehearsal_has_another_hash_seed_random_seed_and_clock(box):
+async def test_a_rehearsal_has_a_different_hash_seed_random_seed_and_clock(box):
     source = "import random, time, datetime\ndef f(x): return x"
     calls = (
         "hash('a')",
         "random.random()",
         "datetime.date.today().year",
         "datetime.datetime.now().month",
-        "time.time() > 2_000_000_000",
+        "time.time() // 86_400",
         "isinstance(datetime.datetime.now(), datetime.date)",
         "str(datetime.datetime(2024, 1, 1) - datetime.timedelta(days=1))",
         "f(1)",
@@ -339,8 +343,7 @@ async def test_a_rehearsal_has_another_hash_seed_random_seed_and_clock(box):
     first = (await box.run_one(job(source, *calls))).calls["module"]
     second = (await box.run_one(job(source, *calls, rehearsal=True))).calls["module"]
     same = [a == b for a, b in zip(first, second, strict=True)]
-    assert same[:4] == [False] * 4
-    assert same[5:] == [True] * 3
+    assert same == [False] * 5 + [True] * 3
 
 
 async def test_the_environment_and_the_files_of_the_host_are_hidden(box, tmp_path):
@@ -367,12 +370,13 @@ async def test_the_environment_and_the_files_of_the_host_are_hidden(box, tmp_pat
         f"listing({str(Path(__file__).parent)!r})",
         "packages()",
     )
+    assert results[0].startswith("value: ")
     assert "HOME" not in results[0]
     assert "SECRET" not in results[0]
     assert all(text.startswith("error: ") for text in results[1:]), results
 
 
-async def test_a_candidate_holds_its_own_socket_and_nothing_else(box):
+async def test_a_candidate_has_only_the_standard_descriptors_and_its_socket(box):
     source = """
         import os
         def f():
@@ -386,13 +390,13 @@ async def test_a_candidate_holds_its_own_socket_and_nothing_else(box):
     assert await outcomes(box, source, "f()") == ["value: 4"]
 
 
-async def test_an_unknown_tier_is_the_users_mistake():
+async def test_an_unknown_tier_is_a_user_error():
     with pytest.raises(UserError, match="unknown sandbox tier T9; known: T0, T0b, T1, T1b, T2"):
         async with CodeSandbox(tier="T9"):
             pass
 
 
-async def test_the_unsafe_tier_needs_permission():
+async def test_the_unsafe_tier_requires_permission():
     with pytest.raises(UserError, match="--allow-unsafe-sandbox"):
         async with CodeSandbox(tier="T2"):
             pass
@@ -401,7 +405,7 @@ async def test_the_unsafe_tier_needs_permission():
         assert await outcomes(box, "", "1") == ["value: 1"]
 
 
-async def test_where_bubblewrap_is_missing_the_tier_says_how_to_get_it(monkeypatch):
+async def test_a_missing_bubblewrap_is_reported_with_the_command_that_installs_it(monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(UserError, match="bubblewrap is not installed.*apt-get install bubblewrap"):
         async with CodeSandbox(tier="T0"):

@@ -1,4 +1,4 @@
-"""The exploit corpus: each attack bites where nothing stops it, and none in the sandbox, on any tier."""
+"""The attack corpus: every attack succeeds on a naive evaluator, and none succeeds in the sandbox, on any tier."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from colbench.score import Check
 
 NAIVE = Path(__file__).with_name("naive_evaluator.py")
 SAMPLE = 8
-"""`make test` has every this many attacks."""
+"""`make test` runs one in this many attacks."""
 TASK = json.dumps({"reference": VICTIM.hidden.reference, "calls": VICTIM.hidden.tests})
 
 
-def on_the_naive_evaluator(attack, folder):
-    """Return what the attack reaches on the naive evaluator, in its own folder."""
+def run_on_naive_evaluator(attack, folder):
+    """Run an attack on the naive evaluator, in its own folder; return what it reaches."""
     folder.mkdir()
     with Canary() as canary:
         answers = json.dumps([attack.answer(canary), controls()[0].answer(canary)])
@@ -56,31 +56,31 @@ def on_the_naive_evaluator(attack, folder):
 
 
 @pytest.fixture(scope="module")
-def bites(tmp_path_factory):
+def naive_results(tmp_path_factory):
     """Return what each attack and control reaches on the naive evaluator."""
     folder = tmp_path_factory.mktemp("naive")
     everything = (*attacks(), *controls())
     with ThreadPoolExecutor(6) as pool:
         found = pool.map(
-            on_the_naive_evaluator, everything, [folder / str(n) for n in range(len(everything))]
+            run_on_naive_evaluator, everything, [folder / str(n) for n in range(len(everything))]
         )
         return dict(zip([(attack.kind, attack.name) for attack in everything], found, strict=True))
 
 
 @pytest.mark.weekly
 @pytest.mark.parametrize("attack", attacks(), ids=lambda attack: f"{attack.kind}: {attack.name}")
-def test_every_attack_bites_where_nothing_stops_it(bites, attack):
-    assert attack.aim in bites[attack.kind, attack.name]
+def test_every_attack_succeeds_without_a_sandbox(naive_results, attack):
+    assert attack.aim in naive_results[attack.kind, attack.name]
 
 
 @pytest.mark.weekly
 @pytest.mark.parametrize("control", controls(), ids=lambda control: control.name)
-def test_every_control_is_honest(bites, control):
-    assert bites[control.kind, control.name] == {"score"}
+def test_every_control_reaches_nothing_but_its_score(naive_results, control):
+    assert naive_results[control.kind, control.name] == {"score"}
 
 
 @pytest.mark.parametrize("tier", SAFE[:1])
-async def test_none_of_some_attacks_succeeds(tier):
+async def test_no_attack_of_a_sample_succeeds(tier):
     some = (*attacks()[::SAMPLE], *controls()[:2])
     report = await attack_sandbox(UnitTestScorer, tier=tier, chosen=some)
     assert len(report.findings) == len(some) + 1
@@ -96,7 +96,7 @@ async def test_no_attack_succeeds_and_every_control_scores_1(tier):
     assert [found for found in report.findings if found.faults] == []
 
 
-async def test_without_a_sandbox_the_same_corpus_reports_what_was_reached():
+async def test_the_unsafe_tier_reports_the_faults_of_successful_attacks():
     kinds = {
         "a connection",
         "a raw file",
@@ -120,7 +120,7 @@ async def test_without_a_sandbox_the_same_corpus_reports_what_was_reached():
 
 
 class Slow(UnitTestScorer):
-    """An honest answer runs out of time where the next of `late` says so."""
+    """A scorer whose honest answers run out of time when the next item of `late` is true."""
 
     def __init__(self, box, late):
         super().__init__(box)
@@ -147,9 +147,9 @@ class Slow(UnitTestScorer):
             ),
         ),
     ],
-    ids=["behind it", "after it", "always"],
+    ids=["behind the attack", "after the attack", "every time"],
 )
-async def test_an_honest_answer_that_ran_out_of_time_counts_if_it_does_so_again(late, faults):
+async def test_an_honest_answer_that_times_out_is_a_fault_only_if_it_does_so_again(late, faults):
     told = chain([False] * LANES, late, repeat(False))
     attack = attacks()[0]
     report = await attack_sandbox(lambda box: Slow(box, told), tier=SAFE[0], chosen=[attack])
@@ -157,7 +157,7 @@ async def test_an_honest_answer_that_ran_out_of_time_counts_if_it_does_so_again(
     assert report.sound == (not faults)
 
 
-def test_every_attack_is_run_in_official_mode_too():
+def test_no_attack_contains_text_that_official_mode_bans():
     with Canary() as canary:
         assert {attack.name for attack in attacks() if banned_text(attack.answer(canary))} == set()
 
@@ -185,12 +185,12 @@ def test_the_table_shows_every_outcome_and_the_totals(capsys):
     assert not report.sound
 
 
-def test_an_unknown_tier_is_the_users_mistake(capsys):
+def test_an_unknown_tier_is_a_user_error(capsys):
     assert main(["doctor", "--attack", "--tier", "T9"]) == 2
     assert "unknown sandbox tier T9; known: T0" in capsys.readouterr().err
 
 
-def test_the_documentation_counts_every_class():
+def test_the_documentation_gives_the_number_of_attacks_of_every_class():
     text = Path(__file__).parents[2].joinpath("docs", "sandbox.md").read_text("utf-8")
     documented = dict(re.findall(r"^\| `(\w+)` \| (\d+) \|", text, re.MULTILINE))
     assert documented == {
@@ -198,6 +198,6 @@ def test_the_documentation_counts_every_class():
     }
 
 
-def test_names_are_unique_in_their_class():
+def test_names_of_attacks_and_controls_are_unique_in_their_class():
     names = [(attack.kind, attack.name) for attack in (*attacks(), *controls())]
     assert len(names) == len(set(names))

@@ -1,4 +1,4 @@
-"""Life and death of the code sandbox: many jobs, canceled ones, servers that die, and what is left behind."""
+"""The life cycle of the code sandbox: many jobs, canceled jobs, workers that die, and processes left behind."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def job(source, *calls, **options):
 
 
 async def outcomes(box, source, *calls, namespace="module"):
-    """Return a `status: value or message` for each call."""
+    """Return `status: value or message` for each call."""
     result = await box.run_one(job(source, *calls, namespaces=(namespace,)))
     return [
         f"{call.status}: {call.value.decode() or call.message}".removesuffix(": ")
@@ -32,14 +32,14 @@ async def outcomes(box, source, *calls, namespace="module"):
     ]
 
 
-async def test_many_jobs_come_back_in_order():
+async def test_results_of_many_jobs_are_in_the_order_of_the_jobs():
     async with CodeSandbox(2) as box:
         jobs = [job("def f(x): return x", f"f({n})") for n in range(200)]
         results = await box.run(jobs)
     assert [r.calls["module"][0].value for r in results] == [b"%d" % n for n in range(200)]
 
 
-async def test_a_cancelled_run_leaves_the_worker_fit_for_the_next():
+async def test_a_worker_is_usable_after_a_canceled_job():
     async with CodeSandbox(1) as box:
         looping = asyncio.create_task(box.run_one(job("while True: pass", "1")))
         await asyncio.sleep(0.1)
@@ -49,7 +49,7 @@ async def test_a_cancelled_run_leaves_the_worker_fit_for_the_next():
         assert await outcomes(box, "", "1 + 1") == ["value: 2"]
 
 
-async def test_a_job_cancelled_while_it_waits_in_line_harms_no_other():
+async def test_canceling_a_waiting_job_does_not_affect_other_jobs():
     async with CodeSandbox(1) as box:
         source = "import time\ntime.sleep(0.3)"
         first = asyncio.create_task(outcomes(box, source, "1"))
@@ -62,7 +62,7 @@ async def test_a_job_cancelled_while_it_waits_in_line_harms_no_other():
         assert second.cancelled()
 
 
-async def test_what_runs_while_the_sandbox_is_left_fails_and_starts_nothing():
+async def test_a_job_that_runs_when_the_sandbox_closes_fails_and_leaves_no_process():
     processes = children(os.getpid())
     async with CodeSandbox(1) as box:
         running = asyncio.create_task(box.run_one(job("while True: pass", "1")))
@@ -72,18 +72,18 @@ async def test_what_runs_while_the_sandbox_is_left_fails_and_starts_nothing():
     assert children(os.getpid()) == processes
 
 
-async def test_a_worker_that_starts_while_the_sandbox_is_left_is_killed():
+async def test_a_worker_that_starts_while_the_sandbox_closes_is_killed():
     processes = children(os.getpid())
     async with CodeSandbox(3) as box, asyncio.timeout(60):
         jobs = (box.run_one(job("", "1")) for _ in range(12))
         running = asyncio.gather(*jobs, return_exceptions=True)
-        while len(children(os.getpid()) - processes) < 3:  # noqa: ASYNC110  # nothing tells of a process
+        while len(children(os.getpid()) - processes) < 3:  # noqa: ASYNC110  # no event announces a process
             await asyncio.sleep(0.001)
     await running
     assert children(os.getpid()) == processes
 
 
-async def test_a_worker_that_dies_is_replaced_and_its_job_done():
+async def test_a_worker_that_dies_is_replaced_and_its_job_is_run_again():
     before = children(os.getpid())
     async with CodeSandbox(1) as box:
         running = asyncio.create_task(outcomes(box, "import time\ntime.sleep(0.3)", "1"))
@@ -92,7 +92,7 @@ async def test_a_worker_that_dies_is_replaced_and_its_job_done():
         assert await running == ["value: 1"]
 
 
-async def test_a_worker_that_dies_twice_is_a_failure_of_the_sandbox():
+async def test_a_job_whose_worker_dies_twice_is_a_sandbox_failure():
     before = children(os.getpid())
     async with CodeSandbox(1) as box:
         running = asyncio.create_task(box.run([job("import time\ntime.sleep(2)", "1")]))
@@ -146,7 +146,7 @@ def kill(processes):
 
 
 def children(pid):
-    """Return living children of a process."""
+    """Return the living children of a process."""
     found = set()
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Installed packages inside the sandbox: those asked for and what they need, and no others, on every tier."""
+"""Installed packages in the sandbox: the requested ones and their requirements, and no others, on every tier."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def run(box, source, *calls, **options):
 
 
 @pytest.mark.parametrize("tier", SAFE)
-async def test_a_package_that_is_asked_for_can_be_imported_and_no_other(tier):
+async def test_only_requested_packages_can_be_imported(tier):
     async with CodeSandbox(1, tier=tier, packages=("numpy",)) as box:
         assert f"numpy {version('numpy')}" in box.environment
         calls = ("total(5)", "array(3)", "product()", "load('msgspec')", "load('colbench')")
@@ -56,7 +56,7 @@ async def test_a_package_that_is_asked_for_can_be_imported_and_no_other(tier):
 
 @pytest.mark.parametrize("tier", SAFE)
 @needs_pandas
-async def test_a_package_comes_with_what_it_requires(tier):
+async def test_a_requested_package_comes_with_its_requirements(tier):
     async with CodeSandbox(1, tier=tier, packages=("pandas",)) as box:
         assert await run(box, FRAME, "f()", "pd.NA.__class__.__name__") == [
             '{"dict": [[1, 1], [2, 5]]}',
@@ -67,19 +67,19 @@ async def test_a_package_comes_with_what_it_requires(tier):
         assert refused == ["ModuleNotFoundError: No module named 'pyarrow'"]
 
 
-async def test_without_being_asked_for_no_package_is_there():
+async def test_no_package_can_be_imported_by_default():
     async with CodeSandbox(1) as box:
         assert await run(box, NUMPY, "1") == ["ModuleNotFoundError: No module named 'numpy'"]
 
 
-async def test_random_numbers_of_numpy_are_the_same_in_every_call_and_other_ones_in_a_rehearsal():
+async def test_numpy_random_numbers_repeat_in_every_call_but_not_in_a_rehearsal():
     async with CodeSandbox(1, packages=("numpy",)) as box:
         first = await run(box, NUMPY, "draw()", "draw()")
         assert first[0] == first[1]
         assert first != await run(box, NUMPY, "draw()", "draw()", rehearsal=True)
 
 
-def test_only_the_files_of_the_packages_are_shown():
+def test_only_paths_of_the_requested_packages_are_visible():
     found = find_packages(["numpy"])
     assert found.names == ("numpy",)
     assert found.versions == (f"numpy {version('numpy')}",)
@@ -88,7 +88,7 @@ def test_only_the_files_of_the_packages_are_shown():
     assert all(path.removeprefix(f"{folder}/").startswith("numpy") for path in found.paths)
 
 
-def test_no_packages_show_nothing():
+def test_no_paths_are_visible_without_packages():
     assert find_packages([]) == find_packages(())
     assert find_packages([]).paths == ()
 
@@ -105,7 +105,7 @@ def install(folder, name, *files, requires=()):
         (folder / file).touch()
 
 
-def test_what_several_distributions_share_is_shown_in_part(tmp_path, monkeypatch):
+def test_only_the_requested_part_of_a_namespace_package_is_visible(tmp_path, monkeypatch):
     folder = tmp_path / "lib" / "python"
     folder.mkdir(parents=True)
     monkeypatch.syspath_prepend(folder)
@@ -123,7 +123,7 @@ def test_what_several_distributions_share_is_shown_in_part(tmp_path, monkeypatch
     assert found.versions == ("Shared_One 1.0",)
 
 
-def test_a_package_that_cannot_be_shown_is_the_users_mistake(tmp_path, monkeypatch):
+def test_a_package_that_cannot_be_made_visible_is_a_user_error(tmp_path, monkeypatch):
     with pytest.raises(UserError, match="nonesuch is not installed; pip install nonesuch"):
         CodeSandbox(1, packages=("numpy", "nonesuch"))
     monkeypatch.syspath_prepend(tmp_path)

@@ -1,4 +1,4 @@
-"""The sandbox where it is harder: as an ordinary user, and in a container that forbids namespaces."""
+"""The sandbox in restricted places: as an ordinary user, and in a container that forbids namespaces."""
 
 from __future__ import annotations
 
@@ -79,11 +79,12 @@ def report(done):
 
 
 needs_known_machine = pytest.mark.skipif(
-    platform.machine() not in ("x86_64", "aarch64"), reason="no system call numbers"
+    platform.machine() not in ("x86_64", "aarch64"),
+    reason="the system call numbers of this machine are not listed",
 )
 
 
-def test_an_ordinary_user_gets_the_tiers_that_root_gets(as_self, as_nobody):
+def test_an_ordinary_user_gets_the_same_tiers_as_root(as_self, as_nobody):
     own = report(as_self(PROBE))
     theirs = report(as_nobody(PROBE))
     for tier in ("T0", "T0b", "T1", "T1b"):
@@ -92,7 +93,7 @@ def test_an_ordinary_user_gets_the_tiers_that_root_gets(as_self, as_nobody):
 
 
 @needs_known_machine
-def test_in_a_container_without_namespaces_the_sandbox_falls_back_to_landlock(as_self):
+def test_the_sandbox_falls_back_to_landlock_in_a_container_without_namespaces(as_self):
     found = report(as_self(textwrap.dedent(CONTAINER) + textwrap.dedent(PROBE)))
     assert found["T0"].split()[1] == "False"
     assert found["T0b"].startswith("T0b False PermissionError: [Errno 1] unshare")
@@ -102,7 +103,7 @@ def test_in_a_container_without_namespaces_the_sandbox_falls_back_to_landlock(as
 
 
 @needs_known_machine
-def test_so_it_does_for_an_ordinary_user(as_nobody):
+def test_the_sandbox_falls_back_to_landlock_for_an_ordinary_user_in_a_container(as_nobody):
     found = report(as_nobody(textwrap.dedent(CONTAINER) + textwrap.dedent(PROBE)))
     assert found["chosen"].startswith("chosen T1 landlock+seccomp")
     assert found["result"] == "result 42"
@@ -110,9 +111,7 @@ def test_so_it_does_for_an_ordinary_user(as_nobody):
 
 @pytest.mark.weekly
 @pytest.mark.parametrize("tier", SAFE)
-def test_honest_jobs_beside_thread_bombs_are_scored_where_the_user_may_have_500_processes(
-    as_nobody, tier
-):
+def test_honest_jobs_among_thread_bombs_succeed_under_a_limit_of_500_processes(as_nobody, tier):
     done = as_nobody(CROWDED, tier)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("value=b'42'") == 24, done.stdout
@@ -129,7 +128,7 @@ def assert_all_stopped(done, tier):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tier", mostly(pytest.mark.weekly, SAFE, *SAFE[:1]))
-def test_an_ordinary_users_sandbox_stops_every_attack(as_nobody, tier):
+def test_the_sandbox_of_an_ordinary_user_stops_every_attack(as_nobody, tier):
     done = as_nobody(ATTACK, "--tier", tier)
     assert_all_stopped(done, tier)
 
@@ -142,5 +141,5 @@ def test_the_sandbox_in_a_container_stops_every_attack(as_self):
 
 @pytest.mark.weekly
 @needs_known_machine
-def test_so_it_does_for_an_ordinary_user_in_a_container(as_nobody):
+def test_the_sandbox_of_an_ordinary_user_in_a_container_stops_every_attack(as_nobody):
     assert_all_stopped(as_nobody(textwrap.dedent(CONTAINER) + textwrap.dedent(ATTACK)), "T1")

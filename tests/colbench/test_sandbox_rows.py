@@ -1,4 +1,4 @@
-"""The real references give inside the sandbox what plain Python gives outside, call by call."""
+"""Real references give the same results in the sandbox as in plain Python, call by call."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ json.dump(results, told)
 """
 WORKING = [tier for tier in sandbox_tiers.WORKING if tier in ("T0", "T0b", "T1")]
 WRITES_A_FILE = "get_view_names"
-"""Opens a database that is not there: plain Python makes the file, in the sandbox nothing can be made."""
+"""A function that opens a missing database: plain Python creates the file, which the sandbox does not allow."""
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def rows(official_backend):
 
 @pytest.fixture(scope="module")
 def plain(rows, tmp_path_factory):
-    """Return by row the text of every call's value, or the name of its exception."""
+    """Return for each row the text of every call's value, or the name of its exception."""
     work = [(row.hidden.reference, row.hidden.tests) for row in rows]
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", PLAIN],
@@ -60,8 +60,8 @@ def plain(rows, tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tier", mostly(pytest.mark.weekly, WORKING, *WORKING[:1]))
-async def test_every_real_reference_gives_what_plain_python_gives(rows, plain, tier):
-    """Values travel as their own `repr`, so that this does not rest on the sandbox's notion of values."""
+async def test_every_real_reference_gives_the_same_results_as_in_plain_python(rows, plain, tier):
+    """Compare values by their own `repr`, so that the test does not depend on how the sandbox encodes values."""
     jobs = [
         Job(source=row.hidden.reference, calls=tuple(f"repr({c})" for c in row.hidden.tests))
         for row in rows
@@ -71,12 +71,12 @@ async def test_every_real_reference_gives_what_plain_python_gives(rows, plain, t
     differing = {
         row.function_name
         for row, result, expected in zip(rows, results, plain, strict=True)
-        if [told(call) for call in result.calls["module"]] != expected
+        if [result_text(call) for call in result.calls["module"]] != expected
     }
     assert differing <= {WRITES_A_FILE}
 
 
-def told(call):
+def result_text(call):
     """Return the text that a call returned, or the name of its exception."""
     if call.status == "value":
         return json.loads(call.value)

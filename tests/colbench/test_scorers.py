@@ -1,4 +1,4 @@
-"""Extra scorers: metrics of another package, by the entry-point group `colbench.scorers`."""
+"""Extra scorers: metrics from another package, through the entry-point group `colbench.scorers`."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def installed(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
 
 
-def test_its_metrics_are_taken_next_to_the_domains_own():
+def test_extra_metrics_are_recorded_with_the_score_of_the_domain():
     run = colbench.evaluate(scorers=["brevity"], **FEW)
     for rollout in run.rollouts:
         wanted = 1 / (1 + len(rollout.answer.splitlines()))
@@ -97,7 +97,7 @@ def test_its_metrics_are_taken_next_to_the_domains_own():
     ]
 
 
-def test_a_function_of_task_and_answer_is_a_scorer_whose_metric_is_a_plain_number():
+def test_a_function_is_a_scorer_whose_metric_is_a_plain_number():
     run = colbench.evaluate(scorers=["lines", "late"], **FEW)
     wanted = [len(rollout.answer.splitlines()) for rollout in run.rollouts]
     assert [rollout.scores["default"].metrics for rollout in run.rollouts] == [
@@ -143,6 +143,6 @@ def test_a_scorer_that_fails_leaves_the_dialogue_unscored():
         ("gone", "--scorers gone: it cannot be built"),
     ],
 )
-def test_a_scorer_that_cannot_be_had_is_named(name, message):
+def test_an_unknown_or_broken_scorer_is_named_in_the_error(name, message):
     with pytest.raises(colbench.UserError, match=message):
         colbench.evaluate(scorers=[name], **FEW)

@@ -31,7 +31,7 @@ async def session():
         yield session
 
 
-async def test_a_dialogue_is_had_step_by_step(session):
+async def test_a_dialogue_runs_step_by_step(session):
     task = TASKS[0]
     talk = session.start(task)
     assert [message.content for message in talk.messages] == [task.request]
@@ -57,7 +57,7 @@ async def test_the_turn_limit_ends_a_dialogue(session):
         assert last.rollout.answer == "def f(): pass"
 
 
-async def test_a_dialogue_that_ended_takes_no_step(session):
+async def test_an_ended_dialogue_refuses_further_steps(session):
     talk = session.start(TASKS[0])
     await talk.step(f"{ANSWER_MARKER}\npass")
     with pytest.raises(colbench.UserError, match="this dialogue has ended"):
@@ -69,7 +69,7 @@ async def test_a_reply_that_is_not_a_message_is_refused(session):
         await session.start(TASKS[0]).step(3)
 
 
-async def test_an_agent_runs_dialogues_in_the_order_of_the_cells(session):
+async def test_rollouts_are_in_the_order_of_the_cells(session):
     cells = [session.cell(task, trial) for trial in range(2) for task in TASKS]
     rollouts = await session.run(Knows(), cells)
     assert [(each.task_id, each.trial) for each in rollouts] == [
@@ -78,20 +78,20 @@ async def test_an_agent_runs_dialogues_in_the_order_of_the_cells(session):
     assert [each.scores["default"].success for each in rollouts][:2] == [True, False]
 
 
-async def test_a_step_has_the_seed_and_the_verdict_of_an_evaluation(session):
+async def test_a_step_gives_the_same_seed_and_scores_as_an_evaluation(session):
     run = await colbench.evaluate_async(agent=Knows(), tasks=TASKS[:1], sandbox_workers=1)
     step = await session.start(TASKS[0]).step(await Knows().reply([]))
     whole = run.rollouts[0]
     assert (step.rollout.seed, step.rollout.scores) == (whole.seed, whole.scores)
 
 
-def test_a_setting_that_is_wrong_is_named():
+def test_an_invalid_setting_is_named():
     with pytest.raises(colbench.UserError, match="max_turns: expected a whole number >= 1"):
         Session(domain="backend", max_turns=0)
 
 
 @pytest.mark.slow
-async def test_a_human_that_swallows_its_cancellation_does_not_hold_up_a_step():
+async def test_a_human_that_ignores_cancellation_does_not_block_a_step():
     class Stubborn:
         async def respond(self, task, dialogue):
             end = time.monotonic() + 8
@@ -118,14 +118,14 @@ def test_a_wrong_argument_is_named(given, message):
         Session(**given)
 
 
-async def test_what_is_no_task_or_no_agent_is_refused(session):
+async def test_objects_that_are_not_tasks_or_agents_are_refused(session):
     with pytest.raises(colbench.UserError, match="task: expected a Task.*, got 'foo'"):
         session.start("foo")
     with pytest.raises(colbench.UserError, match="agent: builtins:int has no method `reply`"):
         await session.run(42, [])
 
 
-async def test_a_session_waits_for_model_servers_as_long_as_its_setting_says():
+async def test_the_endpoint_patience_of_a_session_applies_to_model_servers():
     before = current_servers().patience
     try:
         async with Session(domain="backend", human="keyless", endpoint_patience=7.5):

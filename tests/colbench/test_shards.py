@@ -1,4 +1,4 @@
-"""Shards of a run, and the run that they are put together into."""
+"""Shards of a run, and the run that they are merged into."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def evaluate(out, **changes):
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """Return a whole run, `whole`, and its shards `1` to `4`."""
+    """Return a folder with a whole run, `whole`, and its shards `1` to `4`."""
     place = tmp_path_factory.mktemp("runs")
     evaluate(place / "whole").write_report()
     for number in range(1, 5):
@@ -45,7 +45,7 @@ def runs(tmp_path_factory):
 
 @pytest.fixture
 def copied(runs, tmp_path):
-    """Return copies of the shards, to be changed."""
+    """Return a copy of that folder, which a test may change."""
     shutil.copytree(runs, tmp_path / "runs")
     return tmp_path / "runs"
 
@@ -65,7 +65,7 @@ def report(path):
     return found
 
 
-def test_each_cell_is_in_one_shard_and_shards_have_nearly_the_same_size():
+def test_each_cell_is_in_one_shard_and_shards_have_similar_sizes():
     planned = [(task, trial) for task in TASKS for trial in range(5)]
     places = [
         [number for number in range(1, 5) if in_shard((number, 4), task.id, task.hash, trial)]
@@ -76,7 +76,7 @@ def test_each_cell_is_in_one_shard_and_shards_have_nearly_the_same_size():
     assert min(sizes.values()) > 200  # of 250 on average
 
 
-def test_a_cell_is_in_the_same_shard_for_ever():
+def test_the_shard_of_a_cell_never_changes():
     """Pin the shard of a cell: a different one would break runs made by an earlier version."""
     task = TASKS[0]
     named = f'["shard","{task.id}","{task.hash}",2]'.encode()
@@ -87,14 +87,14 @@ def test_a_cell_is_in_the_same_shard_for_ever():
 
 
 @pytest.mark.slow
-def test_the_shards_of_a_run_are_its_cells(runs):
+def test_shards_together_have_the_rollouts_of_the_whole_run(runs):
     whole = cells(runs / "whole")
     parts = [cells(runs / str(number)) for number in range(1, 5)]
     assert sum(map(len, parts)) == len(whole) == 36
     assert {key: each for part in parts for key, each in part.items()} == whole
 
 
-def test_a_shard_is_recorded_counts_no_cell_of_others_as_missing_and_says_what_it_is(runs):
+def test_a_shard_is_recorded_and_cells_of_other_shards_are_not_missing(runs):
     run = colbench.load_run(runs / "2")
     (found,) = run.report.domains.values()
     assert run.record.config.shard == (2, 4)
@@ -106,7 +106,7 @@ def test_a_shard_is_recorded_counts_no_cell_of_others_as_missing_and_says_what_i
     assert "this is shard 2 of 4 of a run" in (runs / "2" / "report.html").read_text("utf-8")
 
 
-def test_the_command_line_says_how_much_a_shard_has_and_resumes_it(runs, copied, capsys):
+def test_the_eval_command_prints_the_size_of_a_shard_and_resumes_it(runs, copied, capsys):
     path = copied / "3" / "rollouts.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:-2]))
@@ -118,7 +118,7 @@ def test_the_command_line_says_how_much_a_shard_has_and_resumes_it(runs, copied,
     assert cells(copied / "3") == cells(runs / "3")
 
 
-def test_a_shard_without_a_cell_is_done_at_once(tmp_path, capsys):
+def test_a_shard_without_cells_finishes_at_once(tmp_path, capsys):
     argv = f"eval --agent demonstrator --limit 1 --out {tmp_path / 'run'} --shard".split()
     empty = [
         number for number in (1, 2, 3) if not in_shard((number, 3), TASKS[0].id, TASKS[0].hash, 0)
@@ -127,7 +127,7 @@ def test_a_shard_without_a_cell_is_done_at_once(tmp_path, capsys):
     assert "0 of 1 task x 1 = 1 dialogue" in capsys.readouterr().out
 
 
-def test_shards_of_the_same_number_compare_and_none_of_their_cells_is_missing(runs, tmp_path):
+def test_shards_with_the_same_number_are_compared_without_left_out_cells(runs, tmp_path):
     other = evaluate(tmp_path / "other", agent="guesser", shard=(2, 4))
     compared = colbench.compare(colbench.load_run(runs / "2"), other)
     (pair,) = compared.domains["backend"].pairs
@@ -135,7 +135,7 @@ def test_shards_of_the_same_number_compare_and_none_of_their_cells_is_missing(ru
     assert pair.differences["success"].cells == len(cells(runs / "2"))
 
 
-def test_the_folders_of_shards_have_names_of_their_own():
+def test_shards_have_distinct_folder_names():
     names = {
         Evaluation(colbench.RunConfig(agent="demonstrator", shard=shard)).folder.path.name
         for shard in (None, (1, 2), (2, 2), (2, 3))
@@ -143,7 +143,7 @@ def test_the_folders_of_shards_have_names_of_their_own():
     assert len(names) == 4
 
 
-def test_merged_shards_are_the_whole_run_but_for_times(runs, tmp_path):
+def test_merged_shards_equal_the_whole_run_except_for_times(runs, tmp_path):
     merged = colbench.merge(shards(runs), out=tmp_path / "merged")
     assert (merged.dialogues, merged.planned, merged.missing, merged.gaps) == (36, 36, 0, ())
     assert cells(tmp_path / "merged") == cells(runs / "whole")
@@ -154,14 +154,14 @@ def test_merged_shards_are_the_whole_run_but_for_times(runs, tmp_path):
     assert names[0] == names[1]
 
 
-def test_the_command_merges_and_prints_the_report(runs, tmp_path, capsys):
+def test_the_merge_command_prints_the_report(runs, tmp_path, capsys):
     assert main(["merge", *shards(runs), "--out", str(tmp_path / "merged")]) == 0
     said = capsys.readouterr()
     assert "12 tasks, 3 trials each" in said.out
     assert said.err == ""
 
 
-def test_gaps_are_counted_and_named_and_the_printed_command_fills_them(runs, tmp_path, capsys):
+def test_gaps_are_reported_and_the_printed_command_fills_them(runs, tmp_path, capsys):
     out = tmp_path / "merged"
     assert main(["merge", *shards(runs, 1, 2, 4), "--out", str(out)]) == 1
     said = capsys.readouterr().err
@@ -191,14 +191,14 @@ def unanswered(rollout):
     return replace(rollout, failure=failure, answer=None, ended_by="failure", scores={})
 
 
-def test_a_dialogue_that_two_shards_have_alike_is_taken_once(runs, tmp_path):
+def test_a_dialogue_that_is_equal_in_two_shards_is_merged_once(runs, tmp_path):
     again = evaluate(tmp_path / "again", shard=(1, 4))
     merged = colbench.merge([*shards(runs), again.path], out=tmp_path / "merged")
     assert merged.dialogues == 36
     assert cells(merged.path) == cells(runs / "whole")
 
 
-def test_a_dialogue_that_two_shards_have_differently_is_refused_and_both_are_named(
+def test_a_dialogue_that_differs_between_shards_is_refused_and_both_are_named(
     runs, copied, tmp_path
 ):
     path = copied / "1" / "rollouts.jsonl"
@@ -214,7 +214,7 @@ def test_a_dialogue_that_two_shards_have_differently_is_refused_and_both_are_nam
     assert list(tmp_path.glob("*merg*")) == []
 
 
-def test_a_finished_dialogue_is_taken_before_one_that_is_to_be_tried_again(runs, copied, tmp_path):
+def test_a_finished_dialogue_takes_precedence_over_an_unsettled_one(runs, copied, tmp_path):
     path = copied / "1" / "rollouts.jsonl"
     lost = [unanswered(each) for each in read_rollouts(path)]
     path.write_bytes(b"".join(map(encode_rollout, lost)))
@@ -224,7 +224,7 @@ def test_a_finished_dialogue_is_taken_before_one_that_is_to_be_tried_again(runs,
         shutil.rmtree(merged.path)
 
 
-def test_of_a_cell_that_a_shard_tried_twice_the_last_line_counts(runs, copied, tmp_path):
+def test_the_last_line_of_a_repeated_cell_counts(runs, copied, tmp_path):
     path = copied / "2" / "rollouts.jsonl"
     first = read_rollouts(path)[0]
     earlier = replace(first, answer="another")
@@ -233,7 +233,7 @@ def test_of_a_cell_that_a_shard_tried_twice_the_last_line_counts(runs, copied, t
     assert cells(merged.path) == cells(runs / "whole")
 
 
-def test_dialogues_that_the_run_does_not_plan_are_left_out_and_counted(runs, copied, tmp_path):
+def test_unplanned_dialogues_are_left_out_and_counted(runs, copied, tmp_path):
     record = RunFolder(copied / "4").record()
     other = replace(read_rollouts(copied / "4" / "rollouts.jsonl")[0], key="f" * 64)
     with (copied / "4" / "rollouts.jsonl").open("ab") as file:
@@ -251,7 +251,9 @@ def test_dialogues_that_the_run_does_not_plan_are_left_out_and_counted(runs, cop
         ({"limit": 11}, "tasks: 12 tasks"),
     ],
 )
-def test_shards_of_another_run_are_refused_and_what_differs_is_named(runs, tmp_path, changes, pin):
+def test_shards_of_different_runs_are_refused_and_the_difference_is_named(
+    runs, tmp_path, changes, pin
+):
     other = evaluate(tmp_path / "other", **changes, shard=(1, 40))
     with pytest.raises(UserError, match="not shards of one run") as refused:
         colbench.merge([*shards(runs, 2, 3), other.path], out=tmp_path / "merged")
@@ -263,7 +265,7 @@ def test_shards_of_another_run_are_refused_and_what_differs_is_named(runs, tmp_p
 @pytest.mark.parametrize(
     ("field", "value"), [("python", "3.99"), ("commit", "abc"), ("sandbox", "T3 none")]
 )
-def test_shards_run_by_other_versions_or_sandboxes_need_force(
+def test_shards_of_different_versions_or_sandboxes_require_force(
     copied, tmp_path, field, value, capsys
 ):
     folder = RunFolder(copied / "2")
@@ -278,7 +280,7 @@ def test_shards_run_by_other_versions_or_sandboxes_need_force(
     assert f"warning: the shards differ in {field}: " in capsys.readouterr().err
 
 
-def test_a_folder_that_is_taken_or_named_twice_or_in_use_is_refused(runs, tmp_path):
+def test_an_existing_repeated_or_locked_folder_is_refused(runs, tmp_path):
     with pytest.raises(UserError, match="already exists; choose a new folder"):
         colbench.merge(shards(runs), out=runs / "whole")
     with pytest.raises(UserError, match="given twice"):
@@ -290,7 +292,7 @@ def test_a_folder_that_is_taken_or_named_twice_or_in_use_is_refused(runs, tmp_pa
         colbench.merge(shards(runs), out=tmp_path / "merged")
 
 
-def test_tasks_that_were_given_as_objects_come_along(tmp_path):
+def test_tasks_given_as_objects_are_kept_in_the_merged_run(tmp_path):
     tasks = TASKS[:4]
     for number in (1, 2):
         colbench.evaluate(tasks=tasks, out=tmp_path / str(number), shard=(number, 2))
@@ -299,8 +301,8 @@ def test_tasks_that_were_given_as_objects_come_along(tmp_path):
     assert merged.missing == 0
 
 
-def test_a_merge_that_is_killed_leaves_no_folder_and_the_same_command_succeeds(runs, tmp_path):
-    """The file of the draft grows, and the process is killed at once: before the name, there is nothing."""
+def test_a_killed_merge_leaves_no_folder_and_the_same_command_succeeds(runs, tmp_path):
+    """Kill the process as soon as the file of the draft exists; the folder with the final name does not exist then."""
     out = tmp_path / "merged"
     argv = [sys.executable, "-m", "colbench.cli", "merge", *shards(runs), "--out", str(out)]
     killed = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -316,20 +318,20 @@ def test_a_merge_that_is_killed_leaves_no_folder_and_the_same_command_succeeds(r
     assert not draft.parent.exists()
 
 
-def test_two_merges_into_one_folder_do_not_meet(runs, tmp_path):
+def test_a_merge_into_a_folder_that_another_merge_writes_is_refused(runs, tmp_path):
     draft = RunFolder(tmp_path / ".merged.merging")
     with draft.lock(), pytest.raises(UserError, match="merged is in use by another"):
         colbench.merge(shards(runs), out=tmp_path / "merged")
 
 
-def test_a_loop_that_runs_can_run_a_shard(tmp_path):
+def test_evaluate_async_runs_a_shard(tmp_path):
     async def run():
         return await colbench.evaluate_async(**SETTINGS, shard=[1, 2], out=tmp_path / "run")
 
     assert asyncio.run(run()).config.shard == (1, 2)
 
 
-def test_what_shards_learned_of_the_models_comes_together(copied, tmp_path):
+def test_properties_of_models_that_shards_learned_are_merged(copied, tmp_path):
     for number, learned in ((1, ["a"]), (2, ["a", "b"])):
         folder = RunFolder(copied / str(number))
         folder.save(replace(folder.record(), learned={"agent": learned}))

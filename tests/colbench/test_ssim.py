@@ -48,14 +48,14 @@ def plain_ssim(x, y):
     return np.mean(values)
 
 
-def test_the_index_is_that_of_the_equations():
+def test_ssim_equals_a_plain_computation_of_its_equations():
     draws = np.random.default_rng(0)
     x = draws.uniform(0, 255, (20, 30))
     for y in (x, 255 - x, x + draws.normal(0, 20, x.shape), np.full_like(x, 128.0)):
         assert ssim(x, y) == pytest.approx(plain_ssim(x, y), abs=1e-9)
 
 
-def test_the_index_is_that_of_scikit_image():
+def test_ssim_equals_that_of_scikit_image():
     metrics = pytest.importorskip("skimage.metrics", reason="scikit-image is not installed")
     draws = np.random.default_rng(1)
     x = draws.uniform(0, 255, (80, 120)).round()
@@ -72,23 +72,23 @@ def test_the_index_is_that_of_scikit_image():
     assert ssim(x, y) == pytest.approx(everywhere.mean(), abs=1e-9)
 
 
-def test_equal_pictures_agree_fully():
+def test_equal_pictures_have_an_ssim_of_1():
     assert picture_ssim(png(drawn()), png(drawn())) == 1.0
     assert picture_ssim(solid(1280, 720, "black"), solid(1280, 720, "black")) == 1.0
 
 
-def test_the_index_falls_as_a_page_moves_away():
+def test_ssim_falls_as_shapes_move_away_from_the_target():
     target = png(drawn())
     near, far = (picture_ssim(png(drawn(shift=shift)), target) for shift in (5, 60))
     assert far < near < 1
 
 
-def test_either_picture_may_come_first():
+def test_ssim_is_symmetric():
     first, second = png(drawn(640, 400)), png(drawn(700, 300, shift=20))
     assert picture_ssim(first, second) == pytest.approx(picture_ssim(second, first), abs=1e-12)
 
 
-def test_what_a_short_page_does_not_cover_is_its_background():
+def test_the_background_of_a_short_page_fills_the_rest_of_the_canvas():
     short, tall = drawn(640, 400), Image.new("RGB", (640, 900), "white")
     tall.paste(drawn(640, 400))
     assert picture_ssim(png(short), png(tall)) == 1.0

@@ -1,4 +1,4 @@
-"""Agents that misbehave in a run of the command line, and signals that end one."""
+"""Agents that misbehave in a run of the `eval` command, and signals that stop one."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ PLACES = [pytest.param([], id="own-process"), pytest.param(["--in-process"], id=
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """Return an empty folder to work in, with a file of agents."""
+    """Return the working folder of the test, which contains only a file of agents."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text(AGENTS)
     return tmp_path
@@ -137,7 +137,7 @@ def colbench(agent, *flags):
     ],
 )
 @pytest.mark.parametrize("place", PLACES)
-def test_one_dialogue_that_misbehaves_costs_no_other_and_the_run_ends(here, agent, reason, place):
+def test_one_misbehaving_dialogue_times_out_and_the_others_finish(here, agent, reason, place):
     flags = ["--limit", "6", "--dialogue-timeout", "1.5", *place]
     subprocess.run(colbench(agent, *flags), check=True, capture_output=True, timeout=60)
     rollouts = read_rollouts(Path("out/rollouts.jsonl"))
@@ -149,7 +149,7 @@ def test_one_dialogue_that_misbehaves_costs_no_other_and_the_run_ends(here, agen
 
 
 def stop(agent, number, *flags, pauses=(0,)):
-    """Start a run, send it signals after pauses when its first dialogue is finished and others misbehave."""
+    """Start a run; when its first dialogue is finished and others misbehave, send it signals after pauses."""
     process = subprocess.Popen(
         colbench(agent, "--limit", "12", "--concurrency", "3", *flags),
         stdout=subprocess.PIPE,
@@ -179,7 +179,7 @@ BLOCKING = {"SleepsInTheLoop", "KeepsTheGIL"}
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
 )
-def test_a_signal_ends_a_run_with_the_report_of_what_is_finished(here, number):
+def test_a_signal_stops_a_run_with_a_report_of_the_finished_dialogues(here, number):
     code, _, out, err = stop("WaitsInAThread", number)
     assert code == 128 + number
     assert "stopping: finished dialogues are kept" in err
@@ -208,7 +208,7 @@ def test_a_signal_ends_a_run_with_the_report_of_what_is_finished(here, number):
         ("StopsForEverInTheLoop", ["--in-process"]),
     ),
 )
-def test_a_signal_ends_a_run_within_ten_seconds_whatever_the_agent_does(here, agent, place):
+def test_a_signal_stops_a_run_within_ten_seconds_regardless_of_the_agent(here, agent, place):
     code, seconds, _, err = stop(agent, signal.SIGTERM, *place)
     assert code == 128 + signal.SIGTERM
     assert seconds < 10
@@ -217,14 +217,14 @@ def test_a_signal_ends_a_run_within_ten_seconds_whatever_the_agent_does(here, ag
     assert [failure for failure in failures if failure] == []
 
 
-def test_a_second_signal_ends_a_run_at_once(here):
+def test_a_second_signal_stops_a_run_at_once(here):
     code, seconds, _, err = stop("StopsForEver", signal.SIGINT, pauses=(0, 1.2))
     assert code == 128 + signal.SIGINT
     assert seconds < 3
     assert err.endswith("stopped at once, without a report; repeat the command to continue\n")
 
 
-def test_a_signal_that_arrives_twice_counts_once_as_timeout_sends_it(here):
+def test_a_signal_repeated_at_once_as_by_gnu_timeout_counts_once(here):
     code, _, out, err = stop("WaitsInAThread", signal.SIGTERM, pauses=(0, 0.05))
     assert code == 128 + signal.SIGTERM
     assert "out/report.html" in out
@@ -241,7 +241,7 @@ def test_a_signal_that_arrives_twice_counts_once_as_timeout_sends_it(here):
         ),
     ],
 )
-def test_a_run_whose_agent_never_works_stops_early_and_says_why(here, capsys, agent, reason):
+def test_a_run_whose_agent_always_fails_stops_early_with_the_reason(here, capsys, agent, reason):
     argv = colbench(agent, "--limit", "60", "--concurrency", "2")[3:]
     assert main(argv) == 1
     printed, said = capsys.readouterr()
@@ -251,7 +251,7 @@ def test_a_run_whose_agent_never_works_stops_early_and_says_why(here, capsys, ag
     assert 10 <= len(read_rollouts(Path("out/rollouts.jsonl"))) < 20
 
 
-def test_a_run_whose_folder_is_deleted_ends_and_rescues_what_is_finished(here, capsys):
+def test_a_run_whose_folder_is_deleted_stops_and_rescues_finished_dialogues(here, capsys):
     assert main(colbench("Deletes", "--limit", "6", "--in-process")[3:]) == 2
     assert "was deleted or replaced during the run; its lines were saved to" in (
         capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The store of renders: whole entries only, for many processes at once."""
+"""The store of renders: it returns only whole entries, and many processes can use it at once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RENDER = Render(
 FOLDER = "from colbench.pages.store import RenderStore; print(RenderStore().folder, end='')"
 
 
-def test_what_was_put_is_got_and_the_picture_is_not_in_the_json(tmp_path: Path) -> None:
+def test_a_stored_render_is_returned_and_its_picture_is_not_in_the_json(tmp_path: Path) -> None:
     store = RenderStore(tmp_path / "new" / "folder")
     assert store.get(KEY) is None
     store.put(RENDER)
@@ -38,7 +38,7 @@ def test_what_was_put_is_got_and_the_picture_is_not_in_the_json(tmp_path: Path) 
     assert b"PNG" not in (store.folder / f"{KEY}.json").read_bytes()
 
 
-def test_an_outcome_without_a_picture_is_kept(tmp_path: Path) -> None:
+def test_a_render_without_a_picture_is_stored(tmp_path: Path) -> None:
     too_big = Render(key=KEY, outcome="too big", mode="official", note="50 MB")
     RenderStore(tmp_path).put(too_big)
     assert RenderStore(tmp_path).get(KEY) == too_big
@@ -47,7 +47,9 @@ def test_an_outcome_without_a_picture_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["png", "json"])
 @pytest.mark.parametrize("damage", ["gone", "empty", "half", "other", "folder"])
-def test_a_damaged_entry_is_none_and_is_mended(tmp_path: Path, kind: str, damage: str) -> None:
+def test_a_damaged_entry_is_not_returned_and_can_be_replaced(
+    tmp_path: Path, kind: str, damage: str
+) -> None:
     store = RenderStore(tmp_path)
     store.put(RENDER)
     file = tmp_path / f"{KEY}.{kind}"
@@ -65,7 +67,7 @@ def test_a_damaged_entry_is_none_and_is_mended(tmp_path: Path, kind: str, damage
         assert store.get(KEY) == RENDER
 
 
-def test_an_entry_under_another_key_is_none(tmp_path: Path) -> None:
+def test_an_entry_under_another_key_is_not_returned(tmp_path: Path) -> None:
     RenderStore(tmp_path).put(RENDER)
     other = KEY[::-1]
     for kind in ("png", "json"):
@@ -73,7 +75,7 @@ def test_an_entry_under_another_key_is_none(tmp_path: Path) -> None:
     assert RenderStore(tmp_path).get(other) is None
 
 
-def test_many_processes_that_write_one_entry_leave_a_whole_one(tmp_path: Path) -> None:
+def test_processes_that_write_the_same_entry_leave_a_whole_one(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from colbench.pages.store import RenderStore\n"
         "from colbench.pages.render import Render\n"
@@ -88,7 +90,7 @@ def test_many_processes_that_write_one_entry_leave_a_whole_one(tmp_path: Path) -
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_a_folder_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_to_is_named_in_the_error(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
     with pytest.raises(RenderError, match=r"cannot be kept in .*file/renders.*COLBENCH_CACHE"):
@@ -103,7 +105,9 @@ def test_a_folder_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
         ({"XDG_CACHE_HOME": "xdg", "COLBENCH_CACHE": "own"}, "own/renders"),
     ],
 )
-def test_the_usual_folder_heeds_the_environment(variables: dict[str, str], folder: str) -> None:
+def test_the_default_folder_follows_the_environment_variables(
+    variables: dict[str, str], folder: str
+) -> None:
     environment = {"HOME": "home", "PATH": os.defpath, **variables}
     done = subprocess.run(
         [sys.executable, "-c", FOLDER], env=environment, capture_output=True, text=True, check=True
@@ -111,7 +115,7 @@ def test_the_usual_folder_heeds_the_environment(variables: dict[str, str], folde
     assert done.stdout == folder
 
 
-def test_a_render_that_says_another_picture_is_none(tmp_path: Path) -> None:
+def test_a_render_whose_picture_was_replaced_is_not_returned(tmp_path: Path) -> None:
     store = RenderStore(tmp_path)
     store.put(RENDER)
     entry = (tmp_path / f"{KEY}.json").read_bytes()

@@ -1,4 +1,4 @@
-"""`colbench tasks synthesize` as a user types it, against the scripted server that ships."""
+"""`colbench tasks synthesize` as a user runs it, against the scripted server of the package."""
 
 from __future__ import annotations
 
@@ -111,7 +111,9 @@ def rows(path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-async def test_a_good_task_is_accepted_and_each_flaw_is_rejected_with_its_reason(tmp_path, capsys):
+async def test_a_good_task_is_accepted_and_each_flawed_one_is_rejected_with_its_reason(
+    tmp_path, capsys
+):
     out = tmp_path / "new.jsonl"
     names = [*ROWS, "unknown"]
     async with ScriptedServer(script) as server:
@@ -132,7 +134,7 @@ async def test_a_good_task_is_accepted_and_each_flaw_is_rejected_with_its_reason
     }
 
 
-async def test_the_server_is_sent_the_schema_a_seed_and_the_text(tmp_path):
+async def test_a_request_has_the_schema_a_seed_and_the_text(tmp_path):
     async with ScriptedServer(script) as server:
         await synthesize(server, sources(tmp_path, ["good"]), tmp_path / "new.jsonl")
     (request,) = server.requests
@@ -142,7 +144,7 @@ async def test_the_server_is_sent_the_schema_a_seed_and_the_text(tmp_path):
     assert isinstance(request["seed"], int)
 
 
-async def test_where_the_server_takes_no_schema_the_prompt_alone_asks_for_json(tmp_path, capsys):
+async def test_the_schema_is_omitted_after_the_server_refuses_it(tmp_path, capsys):
     refuse = Fault(status=400, body="response_format is not supported")
     names = ["good", "fails", "none"]
     async with ScriptedServer(script, fault=lambda n: refuse if n == 1 else None) as server:
@@ -159,14 +161,14 @@ async def test_where_the_server_takes_no_schema_the_prompt_alone_asks_for_json(t
     assert "response_format is not supported" in capsys.readouterr().err
 
 
-async def test_structured_false_sends_no_schema_and_seed_false_no_seed(tmp_path):
+async def test_structured_false_omits_the_schema_and_seed_false_the_seed(tmp_path):
     flags = ("--model-arg", "structured=false", "--model-arg", "seed=false")
     async with ScriptedServer(script) as server:
         await synthesize(server, sources(tmp_path, ["good"]), tmp_path / "new.jsonl", *flags)
     assert not {"response_format", "seed"} & set(server.requests[0])
 
 
-async def test_a_text_that_the_server_will_never_take_is_rejected(tmp_path):
+async def test_a_text_that_exceeds_the_context_of_the_server_is_rejected(tmp_path):
     long = Fault(status=400, body="maximum context length is 8192 tokens")
     async with ScriptedServer(script, fault=lambda _: long) as server:
         assert await synthesize(server, sources(tmp_path, ["good"]), tmp_path / "new.jsonl") == 0
@@ -175,9 +177,7 @@ async def test_a_text_that_the_server_will_never_take_is_rejected(tmp_path):
     assert row["synthesis"]["usage"] == {"prompt_tokens": 0, "completion_tokens": 0, "requests": 0}
 
 
-async def test_what_an_agent_solves_at_once_is_rejected_and_its_tokens_are_counted(
-    tmp_path, capsys
-):
+async def test_a_guessed_task_is_rejected_and_the_tokens_are_counted(tmp_path, capsys):
     def guess(messages: Sequence[Message]) -> str:
         solved = "boats" in messages[-1].content
         return f"I WANT TO ANSWER: {REFERENCE if solved else 'def f(): pass'}"
@@ -209,7 +209,7 @@ async def test_what_an_agent_solves_at_once_is_rejected_and_its_tokens_are_count
     assert f"{words} out; ${words:,.2f}" in shown
 
 
-async def test_a_source_named_by_against_counts_as_there_already(tmp_path):
+async def test_a_near_duplicate_of_a_task_in_an_against_source_is_rejected(tmp_path):
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
     async with ScriptedServer(script) as server:
         await synthesize(server, sources(tmp_path, ["good"]), first)
@@ -235,7 +235,7 @@ def test_an_accepted_task_can_be_evaluated(tmp_path, capsys):
 
 
 @pytest.mark.slow
-async def test_a_killed_command_goes_on_and_gives_the_same_files(tmp_path):
+async def test_a_killed_command_resumes_and_writes_the_same_files(tmp_path):
     source = sources(tmp_path, [*BUNDLED, *ROWS])
     whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
     async with ScriptedServer(script, delay=0.05) as server:
@@ -243,7 +243,7 @@ async def test_a_killed_command_goes_on_and_gives_the_same_files(tmp_path):
         assert await synthesize(server, source, whole, *flags) == 0
         asked = len(server.requests)
         for lines in (4, 14):
-            await killed_after(lines, command(server, source, killed, *flags), killed)
+            await kill_after(lines, command(server, source, killed, *flags), killed)
         kept = killed.read_bytes()
         killed.write_bytes(kept + kept.splitlines()[0][:100])  # a torn line
         assert await synthesize(server, source, killed, *flags) == 0
@@ -259,7 +259,7 @@ async def test_a_killed_command_goes_on_and_gives_the_same_files(tmp_path):
     assert len(read_tasks(whole)) > len(BUNDLED) / 2
 
 
-async def killed_after(lines: int, arguments: list[str], out: Path) -> None:
+async def kill_after(lines: int, arguments: list[str], out: Path) -> None:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "colbench.cli", *arguments, stdout=-3, stderr=-3
     )
@@ -273,7 +273,7 @@ def wait_for_lines(lines: int, path: Path) -> None:
         time.sleep(0.01)
 
 
-async def test_what_no_server_answered_stays_pending_and_is_asked_again(tmp_path, capsys):
+async def test_a_text_whose_request_failed_stays_pending_and_is_retried(tmp_path, capsys):
     broken = Fault(status=400, body="our fault")
     out, source = tmp_path / "new.jsonl", sources(tmp_path, ["fails", "good", "none"])
     flags = ("--concurrency", "1", "--model-arg", "structured=false")
@@ -287,7 +287,7 @@ async def test_what_no_server_answered_stays_pending_and_is_asked_again(tmp_path
     assert len(rows(out)) == 1
 
 
-async def test_a_server_that_is_gone_stops_the_run(tmp_path, capsys):
+async def test_the_command_stops_after_20_failed_texts_in_a_row(tmp_path, capsys):
     gone = Fault(status=400, body="gone")
     source = sources(tmp_path, [f"{n}" for n in range(50)])
     flags = ("--concurrency", "1", "--model-arg", "structured=false")
@@ -297,7 +297,7 @@ async def test_a_server_that_is_gone_stops_the_run(tmp_path, capsys):
     assert len(server.requests) < 25
 
 
-async def test_what_a_server_did_not_count_is_not_said_to_be_free(tmp_path, capsys):
+async def test_replies_without_token_counts_are_reported_as_not_counted(tmp_path, capsys):
     out, source = tmp_path / "new.jsonl", sources(tmp_path, ["good", "none"])
     flags = ("--price", "1,1")
     async with ScriptedServer(script) as server:
@@ -337,7 +337,7 @@ BAD_FLAGS = {
 
 
 @pytest.mark.parametrize("flags", BAD_FLAGS, ids=" ".join)
-def test_a_bad_flag_gives_one_clear_line(flags, tmp_path, capsys, monkeypatch):
+def test_an_invalid_flag_gives_a_one_line_error(flags, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     given = {
@@ -366,7 +366,7 @@ BAD_SOURCES = {
 
 
 @pytest.mark.parametrize("content", BAD_SOURCES)
-def test_a_bad_source_names_file_and_line(content, tmp_path, capsys):
+def test_an_invalid_source_is_reported_with_its_file_and_line(content, tmp_path, capsys):
     source = tmp_path / "texts.jsonl"
     source.write_bytes(content)
     flags = ["--model", "openai:m@http://127.0.0.1:9/v1", "--out", str(tmp_path / "new.jsonl")]
@@ -385,7 +385,7 @@ OTHER_FILES = {
 
 
 @pytest.mark.parametrize("content", OTHER_FILES)
-def test_a_file_that_is_not_its_own_is_left_alone(content, tmp_path, capsys):
+def test_a_file_not_written_by_the_command_is_refused_and_unchanged(content, tmp_path, capsys):
     out, source = tmp_path / "new.jsonl", tmp_path / "texts.txt"
     out.write_bytes(content)
     source.write_text("good\n")
@@ -396,7 +396,7 @@ def test_a_file_that_is_not_its_own_is_left_alone(content, tmp_path, capsys):
     assert out.read_bytes() == content
 
 
-async def test_a_file_that_was_checked_otherwise_is_not_continued(tmp_path, capsys):
+async def test_a_file_checked_with_a_different_guess_setting_is_not_continued(tmp_path, capsys):
     out = tmp_path / "new.jsonl"
     async with ScriptedServer(script) as server:
         source = sources(tmp_path, ["good", "none"])
@@ -417,7 +417,7 @@ async def test_two_commands_do_not_write_the_same_file(tmp_path, capsys):
     assert len(rows(out)) == 1
 
 
-async def test_plain_lines_are_texts_and_the_same_text_is_asked_for_once(tmp_path, capsys):
+async def test_plain_lines_are_texts_and_repeated_texts_are_requested_once(tmp_path, capsys):
     source = tmp_path / "texts.txt"
     source.write_text("\ufeffgood\n\n  good \nnone\n", "utf-8")
     async with ScriptedServer(script) as server:

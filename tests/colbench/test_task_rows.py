@@ -1,4 +1,4 @@
-"""Rows of task files: what is refused, with its line and the right spelling, and what is ignored."""
+"""Rows of task files: errors give the line and suggest the right spelling of a key; unrelated keys are ignored."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def write(path, *rows):
         ([ROW], "expected a JSON object"),
     ],
 )
-def test_a_wrong_row_is_named_with_its_line_and_key(tmp_path, row, message):
+def test_the_error_for_an_invalid_row_names_its_line_and_key(tmp_path, row, message):
     path = write(tmp_path / "tasks.jsonl", ROW, row)
     with pytest.raises(DataError, match=rf"tasks.jsonl, line 2: {message}"):
         read_tasks(path)
@@ -66,14 +66,14 @@ def test_a_wrong_row_is_named_with_its_line_and_key(tmp_path, row, message):
     assert len(malformed) == 1
 
 
-def test_other_keys_are_ignored(tmp_path):
+def test_unrelated_keys_are_ignored(tmp_path):
     others = {"idx": 3, "source": "me", "answer": "x", "reward": 1.0, "test_case": "one of them"}
     plain, more = read_tasks(write(tmp_path / "tasks.jsonl", ROW, ROW | others))
     assert more.hash == plain.hash
     assert row_from_task(more)["facts"] == row_from_task(plain)["facts"]
 
 
-def test_a_line_that_is_not_json_is_named(tmp_path):
+def test_a_line_that_is_not_json_is_reported_with_its_number(tmp_path):
     path = tmp_path / "tasks.jsonl"
     path.write_text("{}x\n")
     with pytest.raises(DataError, match=r"line 1: JSON is malformed"):

@@ -1,4 +1,4 @@
-"""The backend scorer: both verdicts, what is left out, strange answers, references run once."""
+"""The backend scorer: default and official mode, tests that are left out, invalid answers, and runs of references."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def test_a_right_answer_passes_every_test_in_both_modes(scorer, box):
     assert [check.expected for check in score.checks] == ["2", "4", "'aa'", "[]"]
 
 
-async def test_a_partly_right_answer_gets_its_share_and_says_what_went_wrong(scorer):
+async def test_a_partly_right_answer_gets_partial_credit_and_detailed_checks(scorer):
     answer = """
 def f(x):
     if x == 1: return 3
@@ -78,7 +78,7 @@ def f(x):
         "def f(x, n=2): return x * 0 if n == 0 else x + f(x, n - 1)",
     ],
 )
-async def test_official_mode_does_not_let_functions_see_top_level_names(scorer, answer):
+async def test_official_mode_hides_top_level_names_from_functions(scorer, answer):
     assert await values(scorer, answer, DOUBLE, "f(2)", "f(3)") == (1.0, 0.0)
 
 
@@ -91,14 +91,14 @@ async def test_official_mode_does_not_let_functions_see_top_level_names(scorer, 
         "def f(x: int) -> int:\n    return int(x) * 2",
     ],
 )
-async def test_official_mode_is_content_with_names_inside_the_function(scorer, answer):
+async def test_official_mode_accepts_names_defined_inside_the_function(scorer, answer):
     assert await values(scorer, answer, DOUBLE, "f(2)", "f(3)") == (1.0, 1.0)
 
 
 @pytest.mark.parametrize(
     "text", ["import os", "import sys", "exit(", "sudo", "transformers", "argparse"]
 )
-async def test_official_mode_gives_nothing_for_a_banned_text(scorer, text):
+async def test_official_mode_scores_0_for_a_banned_text(scorer, text):
     scores = await scorer.score(task(), f"{DOUBLE}  # {text}")
     assert scores["default"].value == 1.0
     assert scores["official"].value == 0.0
@@ -106,12 +106,12 @@ async def test_official_mode_gives_nothing_for_a_banned_text(scorer, text):
     assert {check.outcome for check in scores["official"].checks} == {"skipped"}
 
 
-async def test_none_is_a_value_in_the_default_mode_and_never_matches_in_the_official_one(scorer):
+async def test_none_matches_in_default_mode_but_never_in_official_mode(scorer):
     reference = "def f(x):\n    return None if x else 1"
     assert await values(scorer, reference, reference, "f(0)", "f(1)") == (1.0, 0.5)
 
 
-async def test_equality_is_pythons_and_nan_matches_in_the_default_mode_only(scorer):
+async def test_equality_follows_python_and_nan_matches_in_default_mode_only(scorer):
     assert await values(
         scorer, "def f(x): return float(x)", "def f(x): return x", "f(1)", "f(True)"
     ) == (1.0, 1.0)
@@ -133,11 +133,10 @@ async def test_equality_is_pythons_and_nan_matches_in_the_default_mode_only(scor
             "\0",
             "the answer is not valid Python: SyntaxError: source code string cannot contain null bytes",
         ),
-        ("```python\n```", ""),
         ("\ud800", "the answer is not valid Python: UnicodeEncodeError"),
     ],
 )
-async def test_a_strange_answer_scores_0_with_a_note(scorer, answer, note):
+async def test_an_empty_or_invalid_answer_scores_0_with_a_note(scorer, answer, note):
     for score in (await scorer.score(task(), answer)).values():
         assert score.value == 0.0
         assert score.success is False
@@ -145,7 +144,13 @@ async def test_a_strange_answer_scores_0_with_a_note(scorer, answer, note):
         assert len(score.checks) == 4
 
 
-async def test_an_unclosed_fence_reaches_to_the_end_in_both_modes(scorer):
+async def test_every_call_of_an_empty_code_block_is_an_error(scorer):
+    for score in (await scorer.score(task(), "```python\n```")).values():
+        assert (score.value, score.success, score.note) == (0.0, False, "")
+        assert {check.outcome for check in score.checks} == {"error"}
+
+
+async def test_an_unclosed_fence_extends_to_the_end_in_both_modes(scorer):
     assert await values(scorer, f"Here it is:\n```python\n{DOUBLE}\n") == (1.0, 1.0)
 
 
@@ -183,9 +188,7 @@ async def test_a_call_that_is_not_reproducible_is_left_out_with_a_note(scorer, b
 
 
 @pytest.mark.parametrize("body", ["1 / 0", "print", "(n for n in 'ab')", "[object()]"])
-async def test_a_call_without_a_comparable_expected_value_is_left_out_of_the_default_mode(
-    scorer, body
-):
+async def test_a_call_without_a_comparable_value_is_left_out_of_default_mode(scorer, body):
     reference = f"def f(x): return ({body}) if x else 1"
     scores = await scorer.score(task(reference, "f(0)", "f(1)"), "def f(x): return 1")
     assert [check.outcome for check in scores["default"].checks] == ["passed", "unscorable"]
@@ -195,7 +198,7 @@ async def test_a_call_without_a_comparable_expected_value_is_left_out_of_the_def
 
 
 class StalledOnce:
-    """A sandbox on a machine that stalls during the first jobs: all of their calls are too late."""
+    """A sandbox on a machine that stalls during the first jobs: all of their calls time out."""
 
     def __init__(self, box):
         self.box = box
@@ -213,20 +216,20 @@ class StalledOnce:
         ]
 
 
-async def test_a_reference_that_is_late_once_is_executed_again(box):
+async def test_a_reference_that_times_out_once_is_run_again(box):
     stalled = StalledOnce(box)
     (expected,) = await References(stalled).of(task("def f(x): return x", "f(3)"))
     assert (expected.standing, expected.shown, stalled.runs) == ("stable", "3", 2)
 
 
-async def test_a_task_with_nothing_to_score_is_not_scored(scorer):
+async def test_a_task_without_scorable_tests_is_not_scored(scorer):
     scores = await scorer.score(task("def f(x): return 1 / 0", "f(0)"), DOUBLE)
     assert (scores["default"].value, scores["default"].success) == (None, None)
     assert scores["default"].note == "1 of 1 test left out: the reference is unscorable there"
 
 
 class CountingBox:
-    """The real sandbox, counting the jobs that carry a given source."""
+    """The real sandbox, which counts the jobs with a given source."""
 
     def __init__(self, box, source):
         self.box, self.source, self.count = box, source, 0
@@ -240,22 +243,22 @@ class CountingBox:
         return await self.box.run_one(job)
 
 
-async def test_a_reference_runs_twice_however_many_answers_are_scored_at_once(box):
+async def test_a_reference_runs_twice_regardless_of_the_number_of_answers(box):
     counting = CountingBox(box, DOUBLE)
     scorer = UnitTestScorer(counting)
     await asyncio.gather(*(scorer.score(task(), f"def f(x): return {n}") for n in range(20)))
     assert counting.count == 2
 
 
-async def test_one_cancelled_scoring_does_not_spoil_the_others(scorer):
+async def test_a_canceled_scoring_does_not_affect_the_others(scorer):
     scorings = [asyncio.create_task(scorer.score(task(), DOUBLE)) for _ in range(2)]
     await asyncio.sleep(0)
     scorings[0].cancel()
     assert (await scorings[1])["default"].value == 1.0
 
 
-async def test_the_expected_values_are_not_in_the_candidates_process(scorer):
-    """The reference gives a number that the answer looks for in everything it can reach."""
+async def test_expected_values_are_not_in_the_process_of_the_candidate(scorer):
+    """Let the answer search every object that it can reach for the number that the reference returns."""
     reference = "def f(x): return int('1234' + '5678') + x"
     answer = """
 def f(x):
@@ -272,7 +275,7 @@ def f(x):
     assert [check.actual for check in scores["default"].checks] == ["None", "None"]
 
 
-async def test_validation_says_what_is_wrong_with_a_task(scorer):
+async def test_validation_reports_unstable_and_unscorable_calls_and_constant_tasks(scorer):
     reference = (
         "def f(x):\n    import random\n    return random.random() if x == 0 else 1 // (x - 1)"
     )

@@ -1,4 +1,4 @@
-"""The part of an answer that is run."""
+"""Extraction of the part of an answer that is run."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def test_the_default_mode_is_lenient_about_fences_and_prefaces(answer, official)
         f"```text\nnot this\n```\n```python\n{CODE}",
     ],
 )
-def test_a_fence_that_is_never_closed_reaches_to_the_end(answer):
+def test_an_unclosed_fence_extends_to_the_end(answer):
     assert extract_code(answer, "official") == CODE
     assert extract_code(answer, "default") == CODE
 
 
-def test_an_answer_in_a_fence_is_the_same_program_in_both_modes():
+def test_a_fenced_answer_is_the_same_program_in_both_modes():
     answer = f"Here it is:\n```python\n{CODE}```\nDone."
     assert extract_code(answer, "official") == extract_code(answer, "default") == CODE
 
@@ -73,7 +73,7 @@ def test_an_answer_in_a_fence_is_the_same_program_in_both_modes():
         "",
     ],
 )
-def test_what_is_only_code_stays_whole(answer):
+def test_an_answer_without_a_fence_or_preface_is_unchanged(answer):
     assert extract_code(answer, "default") == answer
     assert extract_code(answer, "official") == answer
 
@@ -97,6 +97,6 @@ def test_extraction_does_not_hang_on_a_long_answer(answer):
     extract_code(answer, "official")
 
 
-def test_a_banned_text_is_named():
+def test_a_banned_text_of_an_answer_is_returned():
     assert banned_text("def f():\n    import os\n    exit()") == "import os"
     assert banned_text(CODE) == ""

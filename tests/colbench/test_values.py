@@ -1,4 +1,4 @@
-"""Values that cross from the sandbox: parity with `==`, the named exceptions, hostile texts."""
+"""Values from the sandbox: they compare as with `==` except in a few known cases; caps and hostile texts."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def both(left, right, policy="default"):
 @settings(max_examples=400)
 @given(values, values)
 @example({None: bytearray()}.items(), {None: 1}.keys())
-def test_two_values_are_equal_exactly_when_python_says_so(left, right):
+def test_values_are_equal_exactly_when_python_says_so(left, right):
     try:
         same = left == right
     except TypeError:
@@ -106,7 +106,7 @@ mappings = st.builds(
 
 @settings(max_examples=400)
 @given(mappings, mappings)
-def test_mappings_that_compare_in_their_own_way_do_so(left, right):
+def test_counters_and_ordered_dicts_compare_as_in_python(left, right):
     assert both(left, right) == (left == right)
     assert both([left], [right], "official") == (left == right)
 
@@ -149,7 +149,7 @@ def test_numbers_of_different_types_are_compared_exactly(left, right):
         ({"a": 1}.keys(), {"a"}),
     ],
 )
-def test_equal_values_of_different_types(left, right):
+def test_equal_values_of_different_types_compare_equal(left, right):
     assert left == right
     assert both(left, right)
 
@@ -170,12 +170,12 @@ def test_equal_values_of_different_types(left, right):
         (Decimal("1E+999999"), Decimal("1E+999998")),
     ],
 )
-def test_different_values_that_look_alike(left, right):
+def test_similar_looking_values_compare_unequal(left, right):
     assert left != right
     assert not both(left, right)
 
 
-def test_counters_ignore_zeros_only_among_themselves():
+def test_counters_ignore_zeros_only_when_compared_with_counters():
     assert both(Counter(a=1, b=0), Counter(a=1))
     assert not both(Counter(a=1, b=0), {"a": 1})
 
@@ -214,18 +214,13 @@ def test_a_subclass_is_read_as_its_base_without_its_methods():
     assert not both(Chameleon("x"), "y")
 
 
-@pytest.mark.parametrize(
-    "value", [Anything(), print, (n for n in "ab"), iter([]), object, [1, Anything()]]
-)
-def test_what_is_no_data_equals_nothing_not_even_itself(value):
-    if value is object:
-        assert both(value, value)
-        return
+@pytest.mark.parametrize("value", [Anything(), print, (n for n in "ab"), iter([]), [1, Anything()]])
+def test_values_that_are_not_data_equal_nothing_even_themselves(value):
     assert not both(value, value)
     assert not comparable(encode(value).encode())
 
 
-def test_arrays_are_equal_by_shape_and_parts_in_the_default_policy_only():
+def test_arrays_compare_by_shape_and_elements_in_the_default_policy_only():
     numpy = pytest.importorskip("numpy")
     assert both(numpy.array([[1, 2]]), numpy.array([[1.0, 2.0]]))
     assert not both(numpy.array([[1, 2]]), numpy.array([1, 2]))
@@ -236,12 +231,22 @@ def test_arrays_are_equal_by_shape_and_parts_in_the_default_policy_only():
     assert not both(numpy.array([1, 2]), numpy.array([1, 2]), "official")
 
 
-def test_data_frames_are_equal_by_names_index_and_parts():
+def test_an_importable_class_equals_only_itself():
+    assert both(object, object)
+    assert not both(object, Decimal)
+
+
+def test_data_frames_and_series_compare_by_column_names_index_and_values():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"a": [1, 2], "b": ["x", None]})
     assert both(frame, frame.copy())
     assert not both(frame, frame.rename(columns={"b": "c"}))
-    assert both(pandas.Series([1, 2]), pandas.Series([1.0, 2.0]))
+    assert not both(frame, frame.set_axis([5, 6]))
+    assert not both(frame, frame.assign(a=[1, 3]))
+    series = pandas.Series([1, 2])
+    assert both(series, pandas.Series([1.0, 2.0]))
+    assert not both(series, series.set_axis([5, 6]))
+    assert not both(series, pandas.Series([1, 3]))
 
 
 def nested(depth):
@@ -298,7 +303,7 @@ def test_a_hostile_text_is_malformed_and_never_crashes(text):
 
 
 class Answers(type):
-    """A metaclass that answers what it likes, another thing at each question."""
+    """A metaclass that gives false answers to attribute lookups, and different ones over time."""
 
     asked = 0
 
@@ -314,7 +319,7 @@ class Pretender(metaclass=Answers):
     pass
 
 
-def test_a_class_has_the_name_that_python_gave_it_whatever_its_metaclass_answers():
+def test_a_class_has_the_name_from_python_regardless_of_its_metaclass():
     Answers.asked = 0
     assert not both(Pretender, int)
     assert encode(Pretender()) == '{"opaque": "Pretender"}'
@@ -334,7 +339,7 @@ def test_an_exception_is_named_by_python_and_not_by_its_own_code():
     assert _described(Broken(Text("odd"))) == '"Broken: odd"'
 
 
-def test_what_a_type_is_called_cannot_take_over_a_terminal():
+def test_control_characters_in_a_type_name_never_reach_the_terminal():
     named = type("Odd", (), {})
     named.__qualname__ = "a\x1b[31m\u202eb"
     assert show(encode(named()).encode()) == "<a\ufffd[31m\ufffdb object>"
@@ -342,7 +347,7 @@ def test_what_a_type_is_called_cannot_take_over_a_terminal():
     assert parse_line(line).message == "E\ufffd]0;x"
 
 
-def test_the_name_of_a_type_is_one_of_those_that_the_sandbox_gives():
+def test_kind_accepts_only_the_types_that_the_sandbox_writes():
     assert kind(encode((1,)).encode()) == "tuple"
     for text in (b"{}", b'{"no such type": 1}', b"{"):
         with pytest.raises(MalformedValueError):
@@ -368,10 +373,11 @@ def test_comparing_does_not_hang_on_a_long_text(text):
     assert not equal(b'{"counter": [[1, 2]]}', text)
 
 
+@pytest.mark.usefixtures("soon")
 def test_colliding_numbers_are_compared_without_hashing():
-    colliding = [n * (2**61 - 1) for n in range(2000)]
-    backwards = list(reversed(colliding))
-    assert both(set(colliding), set(backwards))
+    colliding = [f'{{"int": "{n * (2**61 - 1):#x}"}}' for n in range(60_000)]
+    forwards, backwards = ",".join(colliding), ",".join(reversed(colliding))
+    assert equal(b'{"set": [%b]}' % forwards.encode(), b'{"set": [%b]}' % backwards.encode())
 
 
 @pytest.mark.parametrize(
@@ -387,11 +393,11 @@ def test_colliding_numbers_are_compared_without_hashing():
         ("\ud800", r"'\ud800'"),
     ],
 )
-def test_values_are_shown_much_as_python_writes_them(value, shown):
+def test_values_are_shown_similarly_to_their_python_repr(value, shown):
     assert show(encode(value).encode()) == shown
 
 
-def test_a_long_value_is_cut():
+def test_a_long_value_is_truncated():
     text = show(encode(list(range(100_000))).encode(), 40)
     assert len(text) == 40
     assert text.startswith("[0, 1, 2")

@@ -1,4 +1,4 @@
-"""Generated input for the value transport: any bytes are a value, or malformed, and soon.
+"""Generated input for the value transport: any bytes are either a value or malformed, which is found quickly.
 
 `--hypothesis-profile=long` runs two hundred times as many examples.
 """
@@ -16,7 +16,7 @@ from colbench.sandbox.jobs import CallResult, parse_line
 from colbench.sandbox.values import _FORMS, MalformedValueError, comparable, equal, kind, show
 
 SECONDS = 5
-"""Processor time of one text in all functions."""
+"""Maximum seconds of processor time for one text in all functions."""
 TAGS = st.sampled_from([*_FORMS, "list", "x", ""])
 LEAVES = st.one_of(
     st.none(),
@@ -57,7 +57,7 @@ PYTHON = st.recursive(
 )
 
 
-def read_everywhere(text: bytes) -> None:
+def read_in_every_way(text: bytes) -> None:
     """Read a text in every way, against itself and another value. Only MalformedValueError may be raised."""
     started = time.process_time()
     for policy in ("default", "official"):
@@ -79,31 +79,31 @@ def tolerate(function, *arguments):
 
 @given(st.binary(max_size=500))
 def test_any_bytes_are_a_value_or_malformed(text):
-    read_everywhere(text)
+    read_in_every_way(text)
 
 
 @given(TREES)
 def test_any_tree_of_known_and_unknown_tags_is_a_value_or_malformed(tree):
-    read_everywhere(json.dumps(tree).encode())
+    read_in_every_way(json.dumps(tree).encode())
 
 
 @given(TAGS, st.integers(1, 2000), TREES)
 def test_any_depth_of_one_tag_is_a_value_or_malformed(tag, depth, tree):
     start, end = (b"[", b"]") if tag == "list" else (b'{"%b":[' % tag.encode(), b"]}")
-    read_everywhere(start * depth + json.dumps(tree).encode() + end * depth)
+    read_in_every_way(start * depth + json.dumps(tree).encode() + end * depth)
 
 
 @given(PYTHON, st.data())
-def test_a_real_value_with_other_bytes_is_a_value_or_malformed(value, data):
+def test_a_real_value_with_changed_bytes_is_a_value_or_malformed(value, data):
     spoiled = bytearray(encode(value).encode())
     for _ in range(data.draw(st.integers(1, 4))):
         start = data.draw(st.integers(0, len(spoiled)))
         spoiled[start : start + data.draw(st.integers(0, 5))] = data.draw(st.binary(max_size=4))
-    read_everywhere(bytes(spoiled))
+    read_in_every_way(bytes(spoiled))
 
 
 @given(PYTHON, PYTHON)
-def test_what_arrives_is_equal_exactly_to_what_was_sent(value, other):
+def test_encoded_values_are_equal_exactly_when_the_originals_are(value, other):
     sent, another = encode(value).encode(), encode(other).encode()
     assert sent.isascii()
     assert b"\n" not in sent

@@ -1,4 +1,4 @@
-"""Pages that look different each time elsewhere look the same in two processes of ours, also on a busy machine."""
+"""Pages that vary in an ordinary browser look the same in two renderers, also on a busy machine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from colbench.sandbox.browser.launch import Launcher
 
 VARYING = [page for page in page_attacks() if page.kind == "varying"]
 SAMPLE = 6
-"""Every this many pages are rendered by the test of a busy machine."""
+"""The test of varying pages on a busy machine renders one in this many pages."""
 BUSY_LOOPS = 3
 HEIGHTS = {
     "content visibility": 8020,
@@ -34,7 +34,7 @@ HEIGHTS = {
     "content visibility under another name": 8020,
     "lazy picture": 6963,
 }
-"""Heights of pages that are otherwise measured before all of them is laid out."""
+"""Heights of pages that could be measured too early, before they are completely laid out."""
 
 
 @pytest.fixture
@@ -62,13 +62,13 @@ async def rendered(pages: list[str], browser: Path, cache: Path, workers: int) -
 
 
 async def rendered_by_two(pages: list[str], browser: Path, folder: Path) -> list[list[Render]]:
-    """Return the renders of one renderer, and then those of another one with more pages in parallel."""
+    """Return the renders of one renderer, and then those of another that renders more pages in parallel."""
     one = await rendered(pages, browser, folder / "one", 1)
     return [one, await rendered(pages, browser, folder / "other", 3)]
 
 
 def differing(names: list[str], runs: list[list[Render]]) -> list[str]:
-    """Return the pages that have not the same outcome, picture and blocks in both runs."""
+    """Return the names of the pages whose outcome, picture or blocks differ between the two runs."""
     one, other = ([(each.outcome, each.picture, each.blocks) for each in run] for run in runs)
     return [name for name, a, b in zip(names, one, other, strict=True) if a != b]
 
@@ -78,12 +78,12 @@ def source(page: PageAttack) -> str:
         return page.page(canary, "1")
 
 
-def test_there_are_many_varying_pages() -> None:
+def test_the_corpus_has_at_least_60_varying_pages() -> None:
     assert len(VARYING) >= 60
 
 
 @pytest.mark.parametrize("name", HEIGHTS)
-async def test_all_of_a_page_is_pictured_that_shows_itself_when_it_is_scrolled_to(
+async def test_the_picture_includes_content_that_appears_only_on_scrolling(
     name: str, renderer: Renderer
 ) -> None:
     (page,) = (page for page in VARYING if page.name == name)
@@ -92,7 +92,7 @@ async def test_all_of_a_page_is_pictured_that_shows_itself_when_it_is_scrolled_t
 
 
 @pytest.mark.slow
-async def test_a_page_that_looks_different_each_time_has_no_picture_and_is_remembered(
+async def test_a_varying_page_has_no_picture_and_is_remembered(
     browser: Path, tmp_path: Path
 ) -> None:
     (page,) = (page for page in VARYING if page.name == "picture animated by style")
@@ -102,10 +102,10 @@ async def test_a_page_that_looks_different_each_time_has_no_picture_and_is_remem
     assert RenderStore(tmp_path).get(render.key) == render
 
 
-async def test_what_was_repainted_looks_as_if_it_was_drawn_at_once(
+async def test_a_repainted_page_looks_as_if_it_was_drawn_once(
     browser: Path, tmp_path: Path
 ) -> None:
-    """A repaint whose edge crosses rounded corners: drawn in part, their pixels come out one level off."""
+    """Repaint an area whose edge crosses rounded corners: a partial repaint would change their pixels by one level."""
     repaint = """() => {
       const red = new CSSStyleSheet();
       red.replaceSync("* { color: red }");
@@ -125,7 +125,7 @@ async def test_what_was_repainted_looks_as_if_it_was_drawn_at_once(
     assert black == black_again
 
 
-async def test_what_is_hidden_on_purpose_stays_hidden(renderer: Renderer) -> None:
+async def test_content_hidden_on_purpose_stays_hidden(renderer: Renderer) -> None:
     plain = await renderer.render("<p>Shown.</p>")
     for hidden in ('<p hidden="until-found">x', '<p style="content-visibility:hidden">x'):
         render = await renderer.render(f"<p>Shown.</p>{hidden}")

@@ -55,7 +55,7 @@ def shown(capsys: pytest.CaptureFixture[str], dialogue: Rollout, task: Task | No
 ANSWER = Turn(raw=f"ANSWER:\n{CODE}", said="", asked=())
 
 
-def test_each_reply_is_followed_by_what_it_revealed_and_the_end_by_what_none_revealed(capsys):
+def test_replies_show_revealed_facts_and_the_end_shows_unrevealed_ones(capsys):
     out = shown(capsys, rollout(ANSWER))
     assert [line for line in out.splitlines() if line.startswith("revealed")] == [
         "revealed: limit",
@@ -66,11 +66,11 @@ def test_each_reply_is_followed_by_what_it_revealed_and_the_end_by_what_none_rev
     )
 
 
-def test_what_was_never_revealed_is_left_out_if_the_task_is_no_longer_known(capsys):
+def test_unrevealed_facts_are_left_out_if_the_task_is_unknown(capsys):
     assert "never revealed" not in shown(capsys, rollout(ANSWER), None)
 
 
-def test_scoring_modes_with_the_same_result_share_one(capsys):
+def test_scoring_modes_with_the_same_result_are_shown_together(capsys):
     wrong = Check(call="pick()", outcome="wrong", expected="12", actual="1")
     same = {mode: score(mode, wrong) for mode in ("default", "official")}
     out = shown(capsys, rollout(ANSWER, **same))

@@ -1,4 +1,4 @@
-"""The viewer: the index of runs, the list and its filters, the page of a dialogue, and who is answered."""
+"""The viewer: the index of runs, the list and its filters, the page of a dialogue, and access from other hosts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HOSTILE = '</textarea></style><script>alert(1)</script><img src=x onerror="alert
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
-    """Return folders of two real runs: one asks everything, one guesses."""
+    """Return the folders of two real runs: one agent asks everything, one guesses."""
     home = tmp_path_factory.mktemp("runs")
     for agent in ("interviewer", "guesser"):
         colbench.evaluate(agent=agent, tasks="bundled:backend", limit=6, out=home / agent)
@@ -36,7 +36,7 @@ def played(tmp_path_factory):
 
 @pytest.fixture
 def copied(played, tmp_path):
-    """Return a copy of the second run, to be changed."""
+    """Return the folder of a copy of the second run, which a test may change."""
     return colbench.load_run(played[1]).save(tmp_path / "copy").path
 
 
@@ -54,7 +54,7 @@ class Elements(HTMLParser):
         self.handlers += [name for name, _ in attrs if name.startswith("on")]
 
     def dialogues(self):
-        """Return addresses of dialogues."""
+        """Return the addresses of dialogues."""
         return [link for link in self.links if link.startswith("/runs/")]
 
 
@@ -68,7 +68,7 @@ async def get(folders, *addresses, **headers):
         return found
 
 
-def test_an_index_has_a_row_for_each_dialogue_and_reads_it_from_its_place(played):
+def test_an_index_has_a_row_for_each_dialogue_and_reads_its_rollout(played):
     index = RunIndex(played[1], "guesser")
     rollouts = read_rollouts(played[1] / "rollouts.jsonl")
     assert [row.key for row in index.rows] == [rollout.key for rollout in rollouts]
@@ -79,7 +79,7 @@ def test_an_index_has_a_row_for_each_dialogue_and_reads_it_from_its_place(played
     assert {row.outcome for row in index.rows} <= {"guessed", "crashed", "succeeded"}
 
 
-def test_a_dialogue_that_is_added_or_replaced_is_seen_and_a_torn_line_waits(copied):
+def test_a_refresh_finds_added_and_replaced_dialogues_and_skips_a_torn_line(copied):
     file = copied / "rollouts.jsonl"
     lines = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(b"".join(lines[:2]) + lines[2][:50])
@@ -110,7 +110,7 @@ def test_a_malformed_line_is_named(copied):
             read()
 
 
-def test_runs_in_folders_of_the_same_name_have_names_of_their_own(played, copied):
+def test_runs_in_folders_with_the_same_name_get_distinct_names(played, copied):
     named = copied.rename(copied.with_name("guesser"))
     assert [run.name for run in index_runs([played[1], named, played[0]])] == [
         "guesser",
@@ -119,7 +119,7 @@ def test_runs_in_folders_of_the_same_name_have_names_of_their_own(played, copied
     ]
 
 
-def test_a_number_after_a_name_is_never_that_of_another_folder(copied, tmp_path):
+def test_a_numbered_name_never_equals_the_name_of_another_folder(copied, tmp_path):
     folders = [tmp_path / "x/a-3", tmp_path / "y/a", tmp_path / "z/a", tmp_path / "w/a"]
     for folder in folders:
         shutil.copytree(copied, folder)
@@ -144,7 +144,7 @@ def test_filters_select_sort_and_count(played):
     assert sum(counts.values()) - counts.get("succeeded", 0) == len(failed)
 
 
-def test_filters_survive_their_address():
+def test_filters_round_trip_through_their_query():
     filters = Filters(text="a&b=c", outcome="failed", turns=0, least=12.5, sort="-score", page=3)
     query = dict(pair.split("=") for pair in filters.query[1:].split("&"))
     assert query["text"] == "a%26b%3Dc"
@@ -165,7 +165,7 @@ def test_filters_survive_their_address():
         {"colour": "red"},
     ],
 )
-async def test_a_filter_that_makes_no_sense_is_refused(played, query):
+async def test_an_invalid_filter_is_refused(played, query):
     with pytest.raises(UserError):
         read_filters(query)
     ((name, value),) = query.items()
@@ -184,7 +184,7 @@ async def test_the_list_links_to_dialogues_that_link_to_their_neighbors(played):
     assert "/?outcome=failed&sort=turns" in Elements(first).links
 
 
-async def test_a_long_list_has_pages(copied):
+async def test_a_long_list_is_split_into_pages(copied):
     file = copied / "rollouts.jsonl"
     first = read_rollouts(file)[0]
     copies = [replace(first, key=f"{n:064x}") for n in range(PER_PAGE + 5)]
@@ -221,7 +221,7 @@ def test_the_bar_of_turns_shows_the_value_of_the_leading_metric(played):
     assert "<small>turn 2</small>–</a>" in page
 
 
-async def test_what_runs_hold_is_escaped_everywhere(copied):
+async def test_hostile_text_of_a_run_is_escaped_on_every_page(copied):
     file = copied / "rollouts.jsonl"
     content = msgspec.json.decode(file.read_bytes().splitlines()[0])
     content |= {"key": HOSTILE, "task_id": HOSTILE, "request": HOSTILE, "answer": HOSTILE}
@@ -255,17 +255,25 @@ async def test_what_runs_hold_is_escaped_everywhere(copied):
     assert Elements(searched).names.count("script") == 1
 
 
-async def test_a_task_that_its_source_no_longer_gives_is_shown_without_its_hidden_side(copied):
+async def test_a_dialogue_whose_task_is_missing_is_shown_without_the_hidden_information(copied):
     file = copied / "rollouts.jsonl"
-    first = replace(read_rollouts(file)[0], task_hash="other")
-    file.write_bytes(encode_rollout(first))
-    ((status, page),) = await get([copied], f"/runs/copy/{first.key}")
+    first = read_rollouts(file)[0]
+    (task,) = (task for task in colbench.load_run(copied).tasks if task.hash == first.task_hash)
+    hidden = [fact.statement for fact in task.hidden.facts if not fact.stated]
+    address = f"/runs/copy/{first.key}"
+    ((_, complete),) = await get([copied], address)
+    assert all(statement in unescape(complete) for statement in hidden)
+    assert '<code class="reference">' in complete
+    file.write_bytes(encode_rollout(replace(first, task_hash="other")))
+    ((status, page),) = await get([copied], address)
     assert status == 200
     assert "no longer contains this task" in page
     assert first.answer.splitlines()[0] in unescape(page)
+    assert not any(statement in unescape(page) for statement in hidden)
+    assert '<code class="reference">' not in page
 
 
-async def test_only_this_machine_is_answered_and_nothing_else_may_run(played):
+async def test_only_local_hosts_are_served_under_a_strict_content_policy(played):
     for host in (
         "evil.example",
         "127.0.0.1.evil.example",
@@ -303,7 +311,7 @@ async def test_the_list_grows_with_the_run(copied):
                 more.write(lines[number])
 
 
-def test_a_difference_has_every_line_of_both_texts_and_long_ones_are_not_compared():
+def test_a_difference_has_every_line_of_both_texts_unless_they_are_too_long():
     reference, answer = "a\nfee = 80 * n\nc\nd", "a\nfee = 20 * n\nb\nc"
     found = compare_lines(reference, answer)
     assert [hunk.same for hunk in found] == [True, False, True, False]
@@ -318,12 +326,12 @@ def test_a_difference_has_every_line_of_both_texts_and_long_ones_are_not_compare
     assert compare_lines("a\n" * (MOST_LINES + 1), "a") is None
 
 
-def test_a_port_that_is_none_is_refused(played):
+def test_an_invalid_port_is_refused(played):
     with pytest.raises(UserError, match="--port 70000"):
         serve(index_runs(played), 70000, print)
 
 
-def test_mistakes_of_the_command_line_are_named(played, capsys, tmp_path):
+def test_invalid_arguments_of_the_view_command_are_named(played, capsys, tmp_path):
     folder = str(played[0])
     for words, message in (
         ([str(tmp_path)], "is not a run folder"),
@@ -336,13 +344,13 @@ def test_mistakes_of_the_command_line_are_named(played, capsys, tmp_path):
         assert message in capsys.readouterr().err
 
 
-def test_an_unknown_failure_class_is_refused_with_those_that_exist(played, capsys):
+def test_an_unknown_failure_class_is_refused_with_the_known_ones(played, capsys):
     with pytest.raises(SystemExit):
         main(["view", str(played[0]), "--failed", "foo"])
     assert "(choose from 'no_answer', 'crashed'" in capsys.readouterr().err
 
 
-def test_exported_pages_link_to_one_another_and_to_nothing_else(played, tmp_path, capsys):
+def test_exported_pages_link_only_to_one_another(played, tmp_path, capsys):
     target = tmp_path / "pages"
     assert main(["view", *map(str, played), "--export", str(target)]) == 0
     assert "12 dialogues" in capsys.readouterr().out

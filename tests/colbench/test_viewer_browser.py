@@ -17,7 +17,7 @@ from colbench.viewer.notes import read_notes
 
 PHONE, LAPTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 800}
 MARKUP = "<script>hit=1</script><img src=x onerror=hit=1>"
-"""An agent's hostile content; a page must never set `hit`."""
+"""Hostile content from an agent; no page may set `hit`."""
 LOOKS = [
     pytest.param(LAPTOP, "light", id="laptop-light"),
     pytest.param(PHONE, "dark", id="phone-dark", marks=pytest.mark.slow),
@@ -30,7 +30,7 @@ EVERY_IMAGE_LOADED = "() => [...document.images].every((image) => image.complete
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory, browser):
-    """Return folders of three runs: one asks, one guesses and writes markup, one designs pages."""
+    """Return the folders of three runs: one agent asks, one guesses and writes markup, one designs pages."""
     home = tmp_path_factory.mktemp("runs")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLBENCH_CACHE", str(home / "cache"))
@@ -46,7 +46,7 @@ def runs(tmp_path_factory, browser):
 
 
 def view(*words, cache, **environment):
-    """Start the command."""
+    """Start `colbench view`."""
     return subprocess.Popen(
         [sys.executable, "-m", "colbench.cli", "view", *words],
         stdout=subprocess.PIPE,
@@ -77,14 +77,14 @@ def address(serve, runs):
     return serve(*runs)
 
 
-def go(opened, address, **options):
-    """Open the viewer's list, from which no request goes elsewhere."""
+def open_list(opened, address, **options):
+    """Open the viewer's list in a page that may request only the viewer."""
     page = opened(address, **options)
     page.goto(address)
     return page
 
 
-def first_of(page, run):
+def open_first_of(page, run):
     """Open the first dialogue of a run."""
     page.locator("select[name=run]").select_option(run)
     expect(page).to_have_url(re.compile(rf"[?&]run={run}"))
@@ -93,10 +93,10 @@ def first_of(page, run):
 
 
 @pytest.mark.parametrize(("viewport", "scheme"), LOOKS)
-def test_no_page_breaks_a_rule_of_accessibility_or_runs_what_an_agent_wrote(
+def test_every_page_is_accessible_and_does_not_run_markup_of_an_agent(
     opened, address, violations, viewport, scheme
 ):
-    page = go(opened, address, viewport=viewport, color_scheme=scheme)
+    page = open_list(opened, address, viewport=viewport, color_scheme=scheme)
 
     def check():
         assert violations(page) == []
@@ -119,8 +119,8 @@ def test_no_page_breaks_a_rule_of_accessibility_or_runs_what_an_agent_wrote(
         check()
 
 
-def test_a_choice_and_words_filter_the_list_and_stand_in_its_address(opened, address):
-    page = go(opened, address)
+def test_filters_select_the_dialogues_of_the_list_and_appear_in_its_address(opened, address):
+    page = open_list(opened, address)
     rows = page.locator(".list tbody tr")
     expect(rows).to_have_count(34)
     page.locator("select[name=run]").select_option("guesser")
@@ -141,8 +141,8 @@ def test_a_choice_and_words_filter_the_list_and_stand_in_its_address(opened, add
     expect(rows).to_have_count(number)
 
 
-def test_keys_walk_the_list_and_its_dialogues(opened, address):
-    page = go(opened, address)
+def test_keys_navigate_the_list_and_its_dialogues(opened, address):
+    page = open_list(opened, address)
     page.goto(f"{address}?run=demonstrator&sort=-turns")
     links = page.locator(".list tbody a")
     for key, place in (("j", 0), ("j", 1), ("k", 0), ("j", 1)):
@@ -167,8 +167,8 @@ def test_keys_walk_the_list_and_its_dialogues(opened, address):
     expect(page.get_by_label("Search")).to_have_value("jjj?")
 
 
-def test_a_decision_leads_to_the_turn_in_which_it_was_told(opened, address):
-    page = go(opened, address)
+def test_a_decision_links_to_the_turn_in_which_it_was_revealed(opened, address):
+    page = open_list(opened, address)
     page.goto(f"{address}?run=demonstrator&sort=untold")
     page.locator(".list tbody a").first.click()
     told = page.locator(".decisions .told").first
@@ -181,10 +181,8 @@ def test_a_decision_leads_to_the_turn_in_which_it_was_told(opened, address):
 
 
 @pytest.mark.parametrize("viewport", [LAPTOP, PHONE], ids=["laptop", "phone"])
-def test_answer_and_reference_are_next_to_one_another_or_on_a_phone_below(
-    opened, address, viewport
-):
-    page = go(opened, address, viewport=viewport)
+def test_reference_and_answer_are_side_by_side_but_stacked_on_a_phone(opened, address, viewport):
+    page = open_list(opened, address, viewport=viewport)
     page.goto(f"{address}?run=guesser&outcome=guessed")
     page.locator(".list tbody a").first.click()
     hunk = page.locator(".hunk.changed:has(.reference .line):has(.answer .line)").first
@@ -199,10 +197,12 @@ def test_answer_and_reference_are_next_to_one_another_or_on_a_phone_below(
     assert page.locator(".diff mark").count() > 0
 
 
-def test_a_note_is_written_by_keyboard_found_again_and_kept(opened, serve, runs, tmp_path):
+def test_a_note_is_written_with_the_keyboard_saved_and_filtered_by_label(
+    opened, serve, runs, tmp_path
+):
     folder = shutil.copytree(runs[0], tmp_path / "demonstrator")
     address = serve(folder)
-    page = go(opened, address)
+    page = open_list(opened, address)
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     page.wait_for_url("**/runs/**")
@@ -222,12 +222,12 @@ def test_a_note_is_written_by_keyboard_found_again_and_kept(opened, serve, runs,
 
 
 @pytest.mark.slow
-def test_a_list_says_what_a_run_adds(opened, serve, runs, tmp_path):
+def test_the_list_reports_dialogues_that_a_run_adds(opened, serve, runs, tmp_path):
     folder = shutil.copytree(runs[1], tmp_path / "guesser")
     file = folder / "rollouts.jsonl"
     lines = list(map(encode_rollout, read_rollouts(file)))
     file.write_bytes(b"".join(lines[:3]))
-    page = go(opened, serve(folder))
+    page = open_list(opened, serve(folder))
     expect(page.locator(".setting")).to_contain_text("3 of 16 dialogues so far")
     with file.open("ab") as more:
         more.write(b"".join(lines[3:5]) + lines[5][:40])
@@ -237,8 +237,8 @@ def test_a_list_says_what_a_run_adds(opened, serve, runs, tmp_path):
 
 @pytest.mark.slow
 def test_pages_are_compared_by_a_slider_side_by_side_and_as_a_difference(opened, address):
-    page = go(opened, address)
-    first_of(page, "pages")
+    page = open_list(opened, address)
+    open_first_of(page, "pages")
     stage = page.locator(".stage:not([hidden])")
     target, shown, difference = (
         stage.locator(f"img.{name}") for name in ("target", "shown", "difference")
@@ -273,9 +273,9 @@ def test_pages_are_compared_by_a_slider_side_by_side_and_as_a_difference(opened,
 
 
 @pytest.mark.slow
-def test_pages_whose_renders_are_gone_are_rendered_again(opened, serve, runs, tmp_path):
+def test_pages_with_missing_renders_are_rendered_again(opened, serve, runs, tmp_path):
     folder = shutil.copytree(runs[2], tmp_path / "pages", ignore=shutil.ignore_patterns("gallery*"))
-    page = go(opened, serve(folder, cache=tmp_path / "empty"))
+    page = open_list(opened, serve(folder, cache=tmp_path / "empty"))
     page.locator(".list tbody a").first.click()
     expect(page.locator(PICTURES).first).to_be_visible(timeout=180_000)
     page.wait_for_function(EVERY_IMAGE_LOADED)  # before the server stops
@@ -283,10 +283,10 @@ def test_pages_whose_renders_are_gone_are_rendered_again(opened, serve, runs, tm
 
 
 @pytest.mark.slow
-def test_without_a_browser_the_page_says_how_to_get_one(opened, serve, runs, tmp_path):
+def test_the_viewer_tells_how_to_install_a_missing_browser(opened, serve, runs, tmp_path):
     folder = shutil.copytree(runs[2], tmp_path / "pages", ignore=shutil.ignore_patterns("gallery*"))
     lacking = serve(folder, cache=tmp_path / "empty", COLBENCH_BROWSER="no-such-browser")
-    page = go(opened, lacking)
+    page = open_list(opened, lacking)
     page.locator(".list tbody a").first.click()
     said = page.locator(".stage:not([hidden]) .lacking")
     expect(said).to_contain_text("playwright install chromium")
@@ -307,3 +307,5 @@ def test_exported_pages_have_pictures_slider_and_keys_without_a_server(opened, r
     page.keyboard.press("[")
     expect(page.locator("#stage-2")).to_be_visible()
     expect(page.get_by_label("Note")).to_have_count(0)
+    page.get_by_role("slider").fill("80")
+    expect(page.locator("#stage-2 img.shown")).to_have_css("clip-path", re.compile("80%"))

@@ -1,4 +1,4 @@
-"""Notes that a person leaves in the viewer: kept with the run, from its own pages only, filtered and exported."""
+"""Notes that a user writes in the viewer: stored with the run, accepted only from its pages, filtered, exported."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def original(tmp_path_factory):
 
 @pytest.fixture
 def run(original, tmp_path):
-    """Return a copy of a run, whose notes are its own."""
+    """Return a copy of the run, with its own notes."""
     return original.save(tmp_path / "guesser")
 
 
@@ -48,8 +48,8 @@ async def client(run):
         yield client
 
 
-async def leave(client, key, origin=None, **fields):
-    """Send the form of a dialogue's page as a browser does, and return the status and the page that follows."""
+async def submit_note(client, key, origin=None, **fields):
+    """Submit the form of a dialogue's page as a browser does; return the next page's status, address and text."""
     address = f"/runs/guesser/{key}"
     page = await (await client.get(address)).text()
     token = re.search(r'name="token" value="([^"]+)"', page)[1]
@@ -60,10 +60,10 @@ async def leave(client, key, origin=None, **fields):
     return answer.status, str(answer.url.relative()), await answer.text()
 
 
-async def test_a_note_is_kept_with_the_run_shown_filtered_and_taken_back(run, client):
+async def test_a_note_is_stored_with_the_run_shown_filtered_and_deleted(run, client):
     rollouts = (run.path / "rollouts.jsonl").read_bytes()
     first, second, _ = run.rollouts
-    status, place, page = await leave(
+    status, place, page = await submit_note(
         client, first.key, labels=" odd,  read again, odd,", text=f"Why? {HOSTILE}\r\n"
     )
     assert (status, place) == (200, f"/runs/guesser/{first.key}?outcome=failed")
@@ -75,8 +75,8 @@ async def test_a_note_is_kept_with_the_run_shown_filtered_and_taken_back(run, cl
     for query, shown in (("label=odd", 1), ("label=%2A", 1), ("text=WHY", 1), ("label=other", 0)):
         listed = await (await client.get(f"/?{query}")).text()
         assert listed.count('<th scope="row"') == shown, query
-    await leave(client, second.key, labels="odd")
-    await leave(client, first.key, labels="", text=" ")
+    await submit_note(client, second.key, labels="odd")
+    await submit_note(client, first.key, labels="", text=" ")
     assert [note.key for note in read_notes(run.path)] == [second.key]
     index = RunIndex(run.path, "guesser")
     assert [row.key for row in Filters(label=NOTED).select(index.rows)] == [second.key]
@@ -85,7 +85,7 @@ async def test_a_note_is_kept_with_the_run_shown_filtered_and_taken_back(run, cl
     assert [json.loads(line)["schema"] for line in lines] == [SCHEMA] * 3
 
 
-async def test_a_note_from_elsewhere_is_refused(run, client):
+async def test_a_note_from_another_origin_or_without_a_valid_token_is_refused(run, client):
     key = run.rollouts[0].key
     for sent in (
         {"origin": "http://evil.example"},
@@ -93,7 +93,7 @@ async def test_a_note_from_elsewhere_is_refused(run, client):
         {"token": "guess"},
         {"token": ""},
     ):
-        status, _, page = await leave(client, key, text="planted", **sent)
+        status, _, page = await submit_note(client, key, text="planted", **sent)
         assert status == 403, sent
         assert "Not saved" in page
     without = await client.post(f"/runs/guesser/{key}/notes", data={"text": "planted"})
@@ -103,7 +103,7 @@ async def test_a_note_from_elsewhere_is_refused(run, client):
 
 async def test_a_note_that_is_too_long_is_refused(run, client):
     key = run.rollouts[0].key
-    status, _, page = await leave(client, key, labels="x" * (LONGEST_LABEL + 1))
+    status, _, page = await submit_note(client, key, labels="x" * (LONGEST_LABEL + 1))
     assert (status, f"at most {LONGEST_LABEL} characters" in page) == (400, True)
     with pytest.raises(UserError, match="21 labels"):
         make_note(run.rollouts[0], ",".join(map(str, range(21))), "")
@@ -111,7 +111,7 @@ async def test_a_note_that_is_too_long_is_refused(run, client):
         make_note(run.rollouts[0], "", "x" * 10_001)
 
 
-def test_a_killed_writer_loses_nothing_that_was_saved(run):
+def test_saved_notes_survive_a_killed_writer(run):
     first, second, _ = run.rollouts
     script = """
         import os, signal, sys
@@ -143,7 +143,7 @@ def test_a_malformed_line_is_named(run):
         RunIndex(run.path, "guesser")
 
 
-def test_notes_are_printed_as_csv_and_json_lines_and_are_in_exported_pages(run, capsys, tmp_path):
+def test_notes_are_printed_as_csv_or_json_lines_and_are_in_exported_pages(run, capsys, tmp_path):
     first, second, _ = run.rollouts
     index = RunIndex(run.path, "guesser")
     index.add_note(make_note(first, "odd, read again", '=1+1 "quoted"\nnext line'))
@@ -167,7 +167,7 @@ def test_notes_are_printed_as_csv_and_json_lines_and_are_in_exported_pages(run, 
     assert "read again" in (tmp_path / "pages" / "index.html").read_text()
 
 
-def test_a_note_that_was_taken_back_holds_nothing():
+def test_a_note_without_text_and_labels_is_empty():
     fields = {"key": "k", "task_id": "t", "trial": 0, "time": ""}
     assert Note(**fields).empty
     assert not Note(**fields, text="x").empty

@@ -23,33 +23,33 @@ def drawn(svg: str, tag: str, kind: str = "") -> list[ElementTree.Element]:
     return [each for each in found if not kind or kind in str(each.get("class")).split()]
 
 
-def test_bars_are_as_high_as_their_counts():
+def test_bar_heights_are_proportional_to_their_counts():
     bars = drawn(bar_chart("t", "abc", [10, 0, 20], "u"), "rect", "bar")
     heights = [float(bar.get("height")) for bar in bars]
     assert heights[1] == 0
     assert abs(heights[2] - 2 * heights[0]) < 0.2
 
 
-def test_bars_stay_inside_the_picture_whatever_the_counts():
+def test_bars_stay_inside_the_picture_for_any_counts():
     for most in (0, 1, 7, 999, 123_456):
         for bar in drawn(bar_chart("t", ["x"] * 40, [most] * 40, "u"), "rect", "bar"):
             assert 0 <= float(bar.get("y")) <= SMALL.height
             assert 0 <= float(bar.get("x")) <= SMALL.width
 
 
-def test_every_bar_tells_its_number():
+def test_every_bar_has_a_tooltip_with_its_count():
     tips = [each.text for each in drawn(bar_chart("t", "ab", [3, 1200], "turns"), "title")]
     assert tips == ["a turns: 3", "b turns: 1,200"]
 
 
-def test_many_places_do_not_crowd_the_axis():
+def test_a_long_axis_has_at_most_12_labels():
     svg = bar_chart("t", [str(n) for n in range(100)], [1] * 100, "u")
     assert len(drawn(svg, "text", "tick")) <= 12
     svg = curve_chart("t", [Curve(title="a", shares=[0.5] * 100)])
     assert len(drawn(svg, "text", "tick")) <= 12
 
 
-def test_a_curve_rises_with_its_shares_and_marks_them_where_it_has_a_band():
+def test_a_curve_with_a_band_rises_with_its_shares_and_marks_them():
     svg = curve_chart("t", [Curve(title="a", shares=[0.1, 0.5], band=[(0.0, 0.2), (0.4, 0.6)])])
     low, high = drawn(svg, "circle", "mark")
     assert float(low.get("cy")) > float(high.get("cy"))
@@ -68,26 +68,26 @@ def test_the_names_of_curves_that_end_together_do_not_overlap():
         assert heights[1] <= LARGE.height - LARGE.bottom + 4
 
 
-def test_names_that_do_not_fit_are_left_out_from_the_top():
+def test_names_that_do_not_fit_below_the_top_are_left_out():
     curves = [Curve(title=str(n), name=str(n), shares=[0.5]) for n in range(40)]
     names = drawn(curve_chart("t", curves, size=SMALL), "text", "name")
     assert 5 < len(names) < 40
     assert all(float(each.get("y")) >= SMALL.top for each in names)
 
 
-def test_spreading_keeps_names_that_are_apart_where_they_are():
+def test_spread_moves_only_names_that_are_too_close():
     assert spread([20.0, 60.0], 100.0) == [20.0, 60.0]
     assert spread([98.0, 99.0], 100.0) == [86.0, 100.0]
 
 
-def test_a_chart_without_numbers_is_drawn():
+def test_a_chart_without_data_is_drawn():
     assert drawn(curve_chart("t", []), "line", "axis")
     assert drawn(bar_chart("t", [], [], "u"), "line", "axis")
     assert drawn(scatter_chart("t", "u", []), "line", "axis")
     assert interval_bar(None, None, None) == ""
 
 
-def test_the_front_holds_what_nothing_beats_at_the_same_cost_or_less():
+def test_the_pareto_front_has_dots_unbeaten_at_the_same_or_lower_cost():
     dots = [
         Dot(name=name, address="#", x=x, y=y)
         for name, x, y in (("a", 1, 0.2), ("b", 2, 0.1), ("c", 3, 0.5), ("d", 3, 0.4))
@@ -96,7 +96,7 @@ def test_the_front_holds_what_nothing_beats_at_the_same_cost_or_less():
     assert [dot.name for dot in pareto_front([*dots, reference])] == ["a", "c"]
 
 
-def test_what_others_wrote_is_escaped_and_keeps_no_control_characters():
+def test_hostile_text_in_charts_is_escaped_and_loses_control_characters():
     hostile = '</title><script>"\x1b\u202e'
     svg = scatter_chart(hostile, "u", [Dot(name=hostile, address='"><script>', x=1, y=0.5)])
     assert isinstance(svg, Markup)
@@ -108,7 +108,7 @@ def test_what_others_wrote_is_escaped_and_keeps_no_control_characters():
     assert "\x1b" not in svg
 
 
-def test_a_name_that_would_cover_another_dot_is_placed_on_the_other_side_or_left_out():
+def test_a_name_that_would_overlap_is_placed_on_the_other_side_or_left_out():
     plot = Plot(size=LARGE, first=0.0, last=1.0)
     left, right = place_names(plot, [("one", 200.0, 100.0, False), ("two", 230.0, 100.0, False)])
     assert left.before
@@ -117,13 +117,13 @@ def test_a_name_that_would_cover_another_dot_is_placed_on_the_other_side_or_left
     assert len(place_names(plot, crowd)) < 10
 
 
-def test_an_axis_ends_at_a_multiple_of_the_distance_of_its_ticks():
+def test_an_axis_ends_at_a_multiple_of_its_tick_spacing():
     found = [round_ceiling(most) for most in (0, 0.012, 0.9, 3.1, 10, 101)]
     assert found == pytest.approx([1.0, 0.015, 1.0, 4.0, 10, 150])
 
 
 @pytest.mark.parametrize("most", [1, 1.1, 3.1, 5.004, 7, 10, 12, 101, 99_999])
-def test_an_axis_of_counts_has_whole_ticks(most):
+def test_an_axis_of_counts_has_whole_number_ticks(most):
     plot = Plot(size=LARGE, first=0.0, last=round_ceiling(most))
     labels = [label.replace(",", "") for _, label in amount_ticks(plot)]
     assert 2 <= len(labels) <= 6

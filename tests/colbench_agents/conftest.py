@@ -1,4 +1,4 @@
-"""Shared parts of tests of agents in their own process: a short run of the real runner, and a view of processes."""
+"""Fixtures for agents in their own process: short runs with the real runner, and a search for processes."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from colbench.task import Hidden, Task
 
 
 class Human:
-    """A human who gives the same reply to every message."""
+    """A simulated human that gives the same reply to every message."""
 
     async def respond(self, task, dialogue):
         return "No."
 
 
 class Scorer:
-    """Every answer is right."""
+    """A scorer for which every answer is right."""
 
     async def score(self, task, answer):
         return {"default": Score(scorer="s", value=1.0, success=True)}
@@ -35,7 +35,7 @@ class Scorer:
 
 @pytest.fixture
 def play() -> Callable:
-    """Play this many dialogues with an agent and return their rollouts."""
+    """Return a function that plays a number of dialogues with an agent and returns their rollouts."""
 
     async def played(agent, *, dialogues=1, seconds=20.0, concurrency=4, request="def f(x)?"):
         done: list[Rollout] = []
@@ -61,7 +61,7 @@ def play() -> Callable:
 
 
 class Named:
-    """A word that no other process on the machine has on its command line, and the processes that have it."""
+    """A unique word for the command line of an agent, and a search for the processes that have this word."""
 
     def __init__(self) -> None:
         self.word = f"agent-{uuid4()}"
@@ -77,7 +77,7 @@ class Named:
         return found
 
     def left(self, seconds: float = 20.0) -> list[int]:
-        """Return the processes that remain after these seconds."""
+        """Return the processes that remain after waiting up to these seconds for them to end."""
         return self._until(lambda found: not found, seconds)
 
     def begun(self, count: int, seconds: float = 20.0) -> bool:
@@ -98,7 +98,7 @@ def name() -> Named:
 
 @pytest.fixture(scope="session")
 def run() -> Callable:
-    """Run a command in a sandbox, or without one, and return its output.
+    """Return a function that runs a command, in a sandbox or without one, and returns its output.
 
     The test is skipped if no sandbox works, but not in continuous integration.
     """

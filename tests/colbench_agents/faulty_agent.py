@@ -1,4 +1,4 @@
-"""An agent over stdin and stdout that keeps the protocol, but for the one fault that its argument names."""
+"""An agent over stdin and stdout that keeps the protocol except for the one fault that its argument names."""
 
 from __future__ import annotations
 
@@ -40,6 +40,9 @@ def break_down(line: str) -> None:
     if FAULT == "crashes":
         print("the weights are gone", file=sys.stderr)
         raise SystemExit(3)
+    if FAULT == "crashes-once" and not os.path.exists(MORE[0]):
+        os.mkdir(MORE[0])
+        raise SystemExit(3)
     if FAULT == "is-killed":
         os.kill(os.getpid(), signal.SIGKILL)
     if FAULT.startswith("half-a-line"):
@@ -52,8 +55,8 @@ def break_down(line: str) -> None:
         time.sleep(FOREVER)
 
 
-def say_what_is_wrong(reply: dict[str, str]) -> None:
-    """Cause the faults in messages; each is one line, and one is not a fault but a request."""
+def send_faulty_message(reply: dict[str, str]) -> None:
+    """Send the one-line message of a fault; `wants-a-retry` is not a fault, but a valid request."""
     error = {"type": "error", "episode": reply["episode"]}
     lines = {
         "garbage": lambda: b"Loading checkpoint shards: 100%",
@@ -76,8 +79,8 @@ def say_what_is_wrong(reply: dict[str, str]) -> None:
 def when_asked(episode: str, turn: int) -> None:
     reply = {"type": "reply", "episode": episode, "content": "Is there a limit?"}
     break_down(json.dumps(reply))
-    say_what_is_wrong(reply)
-    answer = os.getpid() if FAULT == "shared" else "x = 1"
+    send_faulty_message(reply)
+    answer = os.getpid() if FAULT in {"alone", "shared"} else "x = 1"
     send(reply if turn == 1 else {**reply, "content": f"I WANT TO ANSWER: {answer}"})
     if FAULT == "says-it-twice":
         send(reply)

@@ -1,6 +1,6 @@
-"""An agent that tries whatever would give a task away or change its score, and says as JSON what succeeded.
+"""An agent that tries every way to reveal a task or change its score, and reports as JSON what succeeded.
 
-What it is after is in `plan.json` next to it; the number of the harness's process comes into `harness.pid`.
+Its targets are in `plan.json` next to it; the test writes the process ID of the harness to `harness.pid`.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ def harness() -> int:
 
 
 def references() -> bool:
-    """Return a list in memory of tasks, one of which has a reference that holds the word."""
+    """Return whether a list in memory holds a task whose reference contains the word."""
     lists = (each for each in gc.get_objects() if type(each) is list)
     hidden = (getattr(item, "hidden", None) for each in lists for item in list(each))
     return any(WORD in str(getattr(each, "reference", "")) for each in hidden)
 
 
 def frames() -> bool:
-    """Return a variable of a function that waits for this one, or of a task of the event loop."""
+    """Return whether a variable of a calling function or of an event-loop task holds the task with the word."""
     frame = sys._getframe()
     values = []
     while frame:
@@ -46,7 +46,7 @@ def frames() -> bool:
 
 
 def generator() -> bool:
-    """Return the generator of the bundled tasks, wherever it may be imported from."""
+    """Return whether the generator of the bundled tasks can be imported from anywhere."""
     sys.path += PLAN["packages"]
     importlib.invalidate_caches()
     return len(importlib.import_module("colbench_tasks.bundled").load("backend")) > 0
@@ -93,7 +93,7 @@ class Prying:
 
 
 class Patching:
-    """An agent that gives every answer full marks if the harness code is in reach."""
+    """An agent that gives every answer full marks if the harness code is within reach."""
 
     async def reply(self, dialogue):
         from colbench import dialogue as dialogues

@@ -1,6 +1,6 @@
-"""Tries whatever would give a task away, and prints for each attempt whether it succeeded, as JSON.
+"""A program that tries every way to reveal a task, and prints as JSON whether each attempt succeeded.
 
-What it is after is in `plan.json` next to it.
+Its targets are in `plan.json` next to it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def connects(family: int, address: object) -> bool:
 
 
 def sends(address: tuple[str, int]) -> bool:
-    """Return a datagram that is not refused: the second try hears of the first one's end."""
+    """Return whether a datagram is answered."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.settimeout(0.3)
         client.connect(address)
@@ -48,7 +48,7 @@ def imports(package: str, folder: str) -> bool:
 
 
 def calls(number: int, *arguments: int) -> bool:
-    """Return a system call that is there and not forbidden, whatever it says of its arguments."""
+    """Return whether a system call exists and is not forbidden, even if it rejects its arguments."""
     libc = ctypes.CDLL(None, use_errno=True)
     wide = [ctypes.c_long(each) for each in (number, *arguments)]
     return libc.syscall(*wide) >= 0 or ctypes.get_errno() not in (1, 38)
@@ -67,7 +67,7 @@ def may_hold(path: object) -> bool:
 
 
 def finds(top: str) -> bool:
-    """Return anything below a folder that holds the word."""
+    """Return whether any file below a folder holds the word."""
     files = (path for path in Path(top).rglob("*") if path.is_file() and path.name != "plan.json")
     return any(map(may_hold, files))
 

@@ -1,4 +1,4 @@
-"""The sandbox of programs under test: what gives a task away outside is out of reach inside; one endpoint is not."""
+"""The sandbox of programs under test: everything that reveals a task outside the sandbox is out of reach inside it."""
 
 from __future__ import annotations
 
@@ -55,16 +55,22 @@ def answering_datagrams() -> Iterator[int]:
         server.bind(("127.0.0.1", 0))
 
         def answer() -> None:
-            for _ in range(1):
-                _, sender = server.recvfrom(16)
+            said, sender = server.recvfrom(16)
+            while said:
                 server.sendto(b"pong", sender)
+                said, sender = server.recvfrom(16)
 
-        Thread(target=answer, daemon=True).start()
-        yield server.getsockname()[1]
+        answering = Thread(target=answer)
+        answering.start()
+        try:
+            yield server.getsockname()[1]
+        finally:
+            server.sendto(b"", server.getsockname())
+            answering.join()
 
 
 def own_address() -> str:
-    """Return an address of this machine next to the loopback's, if it has one."""
+    """Return an address of this machine other than the loopback address, if it has one."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         try:
             any_socket.connect(("192.0.2.1", 9))
@@ -75,7 +81,7 @@ def own_address() -> str:
 
 @pytest.fixture
 def prying(tmp_path, monkeypatch):
-    """Yield a folder with a program, the task file, links to it, and runs, with servers around, all to be found."""
+    """Yield a folder with a program, a task file, links to it, and runs, while servers run for the program to find."""
     own, other = tmp_path / "own", tmp_path / "other"
     for folder in (own / "out", own / "runs" / "later", other):
         folder.mkdir(parents=True)
@@ -117,7 +123,7 @@ def prying(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_nothing_that_gives_a_task_away_is_reached(run, prying):
+def test_the_sandbox_blocks_every_attempt_to_reveal_a_task(run, prying):
     command = [sys.executable, str(prying / PRYING.name)]
     outside = json.loads(run(command, prying))
     (prying / "left").unlink()
@@ -141,14 +147,14 @@ def test_a_variable_is_passed_by_name_with_the_files_it_names(run, tmp_path, mon
     assert run(command, tmp_path, box) == "mine sk-1 /tmp/home \n"
 
 
-def test_home_and_tmp_are_private_and_can_be_written(run):
+def test_home_and_tmp_are_private_and_writable(run):
     command = ["sh", "-c", "echo x >~/a; echo y >/tmp/b; cat ~/a /tmp/b; ls /tmp"]
     said = run(command, Path("/usr"), AgentSandbox(command, hidden=NOTHING))
     assert said.split() == ["x", "y", "b", "home"]
     assert not Path("/tmp/home/a").exists()
 
 
-def test_an_agent_s_own_folder_is_shown_and_what_is_around_it_is_not(run, tmp_path):
+def test_an_agents_folder_and_packages_are_visible_and_other_files_hidden(run, tmp_path):
     package = tmp_path / "package"
     for file in ("dist/agent.sh", "dist/helper.sh", "package.json", "node_modules/x.js", "secret"):
         (package / file).parent.mkdir(parents=True, exist_ok=True)
@@ -160,9 +166,7 @@ def test_an_agent_s_own_folder_is_shown_and_what_is_around_it_is_not(run, tmp_pa
     assert "secret" not in said.split()
 
 
-def test_of_everybody_s_folders_and_of_a_checkout_only_the_named_file_is_shown(
-    run, tmp_path, monkeypatch
-):
+def test_only_the_named_file_of_a_checkout_or_home_folder_is_visible(run, tmp_path, monkeypatch):
     checkout = tmp_path / "checkout"
     for file in ("agent.sh", "other.txt", "tasks/colbench_tasks/__init__.py", "sub/agent.sh"):
         (checkout / file).parent.mkdir(parents=True, exist_ok=True)
@@ -177,7 +181,7 @@ def test_of_everybody_s_folders_and_of_a_checkout_only_the_named_file_is_shown(
     assert run(command, tmp_path, AgentSandbox(command, hidden=NOTHING)).split() == ["agent.sh"]
 
 
-def test_a_task_file_that_is_replaced_meanwhile_stays_hidden(run, tmp_path, monkeypatch):
+def test_a_task_file_replaced_during_the_run_stays_hidden(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     look = "print(sorted(os.listdir()), flush=True)"
     (tmp_path / "agent.py").write_text(f"import os; {look}; input(); {look}")

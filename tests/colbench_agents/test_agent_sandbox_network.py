@@ -1,4 +1,4 @@
-"""The one endpoint of an isolated agent: reached as outside, by name or address, and nothing next to it."""
+"""The one endpoint of an isolated agent: it is reached as from outside, by name or address, and nothing else is."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Mirror(BaseHTTPRequestHandler):
 
 
 def own_address() -> str:
-    """Return an address of this machine next to the loopback's, if it has one."""
+    """Return an address of this machine other than the loopback address, if it has one."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         try:
             any_socket.connect(("192.0.2.1", 9))
@@ -56,8 +56,8 @@ class Server6(ThreadingHTTPServer):
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "machine"])
-def test_the_endpoint_and_nothing_else_is_reached(run, tmp_path, host):
-    """`machine`: an address that is not the loopback's, where this machine has one."""
+def test_only_the_endpoint_is_reached(run, tmp_path, host):
+    """Use an address other than loopback for `machine`, if this machine has one."""
     host = own_address() if host == "machine" else host
     with (
         Server6(("::", 0), Mirror) as server,
@@ -98,14 +98,14 @@ print(*ThreadPoolExecutor(50).map(ask, range(400)))
         ("fd00::7", 80, "fd00::7"),
     ],
 )
-def test_a_name_leads_to_the_endpoint_and_an_address_stays_itself(run, tmp_path, host, port, at):
+def test_a_host_name_resolves_to_loopback_and_an_address_is_kept(run, tmp_path, host, port, at):
     code = f"import socket; print(socket.create_connection(({host!r}, {port})).getpeername()[0])"
     command = [sys.executable, "-I", "-c", code]
     box = AgentSandbox(command, hidden=NOTHING, endpoint=Endpoint(host, port))
     assert run(command, tmp_path, box).strip() == at
 
 
-def test_an_endpoint_that_is_not_there_closes_the_connection(run, tmp_path):
+def test_an_unreachable_endpoint_closes_the_connection(run, tmp_path):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
@@ -125,11 +125,11 @@ def test_an_endpoint_that_is_not_there_closes_the_connection(run, tmp_path):
         ("[::1]:80", "[::1]:80"),
     ],
 )
-def test_an_endpoint_is_an_address_or_a_url(text, read):
+def test_an_endpoint_is_read_from_an_address_or_a_url(text, read):
     assert str(read_endpoint(text)) == read
 
 
 @pytest.mark.parametrize("text", ["", "model", "model:x", "model:99999", "a b:1", "unix:/a"])
-def test_what_is_no_endpoint_is_refused(text):
+def test_an_invalid_endpoint_is_refused(text):
     with pytest.raises(UserError, match="--agent-endpoint"):
         read_endpoint(text)

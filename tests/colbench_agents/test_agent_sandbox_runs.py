@@ -1,4 +1,4 @@
-"""`--agent-sandbox` as a user gives it: the same run as without it, pinned, and ended with everything in it."""
+"""`--agent-sandbox` on the command line: the same run as without it, pinned, and no process left at its end."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ TASK = {
 
 
 class Site(BaseHTTPRequestHandler):
-    """A page with a question."""
+    """A server of one page, which holds a question."""
 
     def do_GET(self) -> None:
         self.send_response(200)
@@ -106,9 +106,13 @@ def here(tmp_path, monkeypatch):
         pytest.param("bash agents/examples/bash/agent.sh", id="bash", marks=pytest.mark.slow),
     ],
 )
-def test_an_example_has_the_same_run_in_the_sandbox(run, command, tmp_path, monkeypatch, capsys):
+def test_an_example_agent_gives_the_same_run_in_the_sandbox(
+    run, command, tmp_path, monkeypatch, capsys
+):
     if not shutil.which(command.split()[0]):
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("it is not there")
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(
+            "the program is not installed"
+        )
     monkeypatch.chdir(ROOT)
     agent = ["--agent", f"cmd:{command}"]
     assert evaluate(*agent, out=str(tmp_path / "free")) == 0
@@ -129,7 +133,7 @@ def test_an_example_has_the_same_run_in_the_sandbox(run, command, tmp_path, monk
         assert rollout.scores["default"].value == free[task].scores["default"].value
 
 
-def test_the_task_file_beside_the_agent_is_out_of_reach_and_the_run_is_pinned(run, here, capsys):
+def test_a_task_file_next_to_the_agent_is_unreadable_and_the_run_is_pinned(run, here, capsys):
     flags = ["--agent", f"cmd:{sys.executable} agent.py", "--tasks", "tasks.jsonl"]
     assert evaluate(*flags, out="free") == 0
     assert evaluate(*flags, "--agent-sandbox", out="walled") == 0
@@ -173,13 +177,13 @@ def test_the_endpoint_is_reached_shown_and_pinned(run, here, capsys):
         (["--agent-sandbox", "--agent-endpoint", "nowhere"], "--agent-endpoint: `nowhere`"),
     ],
 )
-def test_what_cannot_be_is_refused(run, here, capsys, flags, said):
+def test_invalid_sandbox_flags_are_refused(run, here, capsys, flags, said):
     assert evaluate(*flags, out="out") == 2
     assert said in capsys.readouterr().err
     assert not Path("out").exists()
 
 
-def test_where_bubblewrap_is_missing_nothing_runs_without_it(here, monkeypatch, capsys):
+def test_agent_sandbox_without_bubblewrap_is_refused(here, monkeypatch, capsys):
     monkeypatch.setenv("PATH", str(here))
     assert evaluate("--agent", f"cmd:{sys.executable} agent.py", "--agent-sandbox", out="out") == 2
     said = capsys.readouterr().err
@@ -197,7 +201,7 @@ def test_where_bubblewrap_is_missing_nothing_runs_without_it(here, monkeypatch, 
         ("closes-output", "closed its standard output"),
     ],
 )
-async def test_a_fault_has_the_same_reason_inside(run, play, fault, reason):
+async def test_a_fault_in_the_sandbox_has_the_same_reason(run, play, fault, reason):
     (done,) = await play(boxed(fault))
     assert done.failure
     assert reason in done.failure.reason
@@ -222,13 +226,13 @@ async def test_sigterm_reaches_the_agent(run, play, tmp_path):
 
 
 @pytest.mark.parametrize("more", [["has-children"], ["stays"]])
-async def test_nothing_is_left_of_a_dialogue(run, play, name, more):
+async def test_no_process_remains_after_a_dialogue(run, play, name, more):
     (done,) = await play(boxed(*more, name.word))
     assert done.answer == "x = 1"
     assert name.processes() == []
 
 
-def test_nothing_outlives_a_killed_harness(run, name):
+def test_no_process_outlives_a_killed_harness(run, name):
     command = shlex.join([sys.executable, "-S", str(FAULTY), "has-children", name.word])
     with subprocess.Popen(
         [sys.executable, "-c", HARNESS, command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL

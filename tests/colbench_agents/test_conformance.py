@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
 
 
 class Case(NamedTuple):
-    """An agent with a fault, the first rule that it breaks, and what is said of it."""
+    """An agent with a fault, the first rule that it breaks, and the reported reason."""
 
     fault: str
     rule: str
@@ -128,7 +128,7 @@ class Enough(Exception):
 
 
 def check(agent: object, patience: float = 20.0) -> list[Verdict]:
-    """Return the verdicts up to the first on what is wrong."""
+    """Return the verdicts up to the first one that reports a problem."""
 
     def show(verdict: Verdict) -> None:
         if verdict.outcome in WRONG:
@@ -162,7 +162,7 @@ def address():
 
 @pytest.fixture(scope="module")
 def checked(address):
-    """Yield the verdicts on every agent, as they come; as most of the time is waiting, many are checked at once."""
+    """Yield futures of the verdicts on every agent; many are checked at once, because most of the time is waiting."""
     with ThreadPoolExecutor(12) as pool:
         futures: dict[Case, Future[list[Verdict]]] = {}
         futures |= {case: pool.submit(check_command, case) for case in [*SOUND, *COMMANDS]}
@@ -257,7 +257,7 @@ class Locked:
 
 
 class Blocks:
-    """The first time."""
+    """An agent that blocks the event loop during its first reply."""
 
     had = False
 
@@ -303,13 +303,13 @@ class Owes:
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_a_fault_of_an_agent_in_this_process_is_found(agent, outcome, rule, reason):
+def test_a_fault_of_an_in_process_agent_is_found(agent, outcome, rule, reason):
     found = check(agent, 2.0)[-1]
     assert (found.rule, found.outcome) == (rule, outcome), found
     assert reason in found.reason
 
 
-def test_rules_about_longer_dialogues_are_skipped_for_an_agent_that_raises_in_its_second_turn():
+def test_rules_about_longer_dialogues_are_skipped_if_the_second_turn_raises():
     checking = Checking(RaisesLater(), 20.0, lambda _: None)
     assert checking.run()
     assert named(checking.verdicts, "broken") == {"Sustains a dialogue of up to 10 turns"}
@@ -321,7 +321,7 @@ def test_rules_about_longer_dialogues_are_skipped_for_an_agent_that_raises_in_it
     }
 
 
-def test_a_model_server_that_is_gone_is_nobody_s_fault_and_no_pass():
+def test_an_endpoint_error_skips_the_rule_and_breaks_none():
     class Gone:
         async def reply(self, dialogue):
             raise EndpointError("no model server")
@@ -332,7 +332,7 @@ def test_a_model_server_that_is_gone_is_nobody_s_fault_and_no_pass():
     assert (first.outcome, first.reason) == ("skipped", "no model server")
 
 
-def test_an_agent_that_never_comes_back_is_given_up(tmp_path):
+def test_an_agent_that_blocks_forever_breaks_one_rule(tmp_path):
     file = tmp_path / "stuck.py"
     file.write_text(
         "class Agent:\n    async def reply(self, dialogue):\n        while True: pass\n"
@@ -345,7 +345,7 @@ def test_an_agent_that_never_comes_back_is_given_up(tmp_path):
     assert "blocks the event loop" in found["rules"][2]["reason"]
 
 
-def test_each_rule_has_its_line_and_a_broken_one_what_to_do():
+def test_the_report_has_a_line_for_each_rule_and_advice_for_a_broken_one():
     command = shlex.join([sys.executable, "-S", str(HERE / "unruly_agent.py"), "says-goodbye"])
     ended = colbench("agents", "check", f"cmd:{command}")
     assert ended.returncode == 1
@@ -359,7 +359,7 @@ def test_each_rule_has_its_line_and_a_broken_one_what_to_do():
     assert lines[-1] == "19 kept, 1 broken, 2 not applicable"
 
 
-def test_the_page_has_every_rule_of_the_protocol_and_the_part_that_tells_it():
+def test_the_protocol_page_lists_every_rule_and_has_its_section():
     page = (HERE.parents[1] / "docs" / "agent-protocol.md").read_text("utf-8")
     table = set(re.findall(r"^\| (.+?) \| (?:both|`cmd:`|HTTP) \|", page, re.MULTILINE))
     agents = [resolve("agent", spec, {}) for spec in ("cmd:true", "http://127.0.0.1:9")]
@@ -379,7 +379,7 @@ def test_the_page_has_every_rule_of_the_protocol_and_the_part_that_tells_it():
         (["blank", "--timeout", "0"], "--timeout: expected seconds above 0"),
     ],
 )
-def test_a_mistake_of_the_user_is_told_in_a_line(capsys, words, said):
+def test_a_user_error_prints_a_message_and_exits_with_2(capsys, words, said):
     assert main(["agents", "check", *words]) == 2
     assert re.search(said, capsys.readouterr().err)
 

@@ -1,4 +1,4 @@
-"""The demonstrators: mediocre and varied, the same for the same seed, and right where they know."""
+"""The demonstrators: mediocre and varied, the same for the same seed, and right if they know the tasks."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def successes(run):
 
 
 @pytest.mark.weekly
-def test_they_are_mediocre_and_those_who_know_are_right(runs):
+def test_demonstrators_solve_some_tasks_and_all_tasks_that_they_know(runs):
     assert 6 <= successes(runs["first"]) <= 30
     assert successes(runs["told"]) == 60
 
 
 @pytest.mark.weekly
-def test_they_differ_in_patience_and_in_what_they_ask(runs):
+def test_demonstrators_differ_in_dialogue_length_and_irrelevant_questions(runs):
     turns = [len(each) for each in said(runs["first"]).values()]
     assert min(turns) <= 2
     assert max(turns) == 10
@@ -70,25 +70,25 @@ def test_the_same_seed_gives_the_same_dialogue(runs):
     assert said(runs["first"]) == said(runs["again"])
 
 
-def test_tasks_that_they_cannot_know_are_refused(tmp_path, capsys):
+def test_knows_with_tasks_that_are_not_generated_is_refused(tmp_path, capsys):
     flags = ("--agent", "demonstrator", "--agent-arg", "knows=bundled:backend/train")
     assert main(["eval", *flags, "--out", str(tmp_path / "run")]) == 2
     assert "generated:backend/SEED" in capsys.readouterr().err
 
 
-def test_without_slips_who_was_told_all_facts_succeeds(runs):
+def test_a_demonstrator_without_slips_succeeds_if_told_all_facts(runs):
     told_all = [each for each in runs["careful"].values() if told(each) == hidden(each)]
     assert len(told_all) >= 10
     assert successes(dict(enumerate(told_all))) == len(told_all)
     assert successes(runs["careful"]) < 60
 
 
-def test_with_slips_some_who_were_told_all_facts_fail(runs):
+def test_some_demonstrators_with_slips_fail_though_told_all_facts(runs):
     told_all = [each for each in runs["first"].values() if told(each) == hidden(each)]
     assert 0 < successes(dict(enumerate(told_all))) < len(told_all)
 
 
-def test_another_persona_is_refused(tmp_path, capsys):
+def test_an_unknown_persona_is_refused(tmp_path, capsys):
     flags = ("--agent", "demonstrator", "--agent-arg", "persona=week")
     assert main(["eval", *flags, "--out", str(tmp_path / "run")]) == 2
     assert "persona=week: expected dialogue or turn" in capsys.readouterr().err

@@ -46,26 +46,27 @@ async def test_each_turn_shows_a_page_and_the_last_commits_it() -> None:
     assert extract_page(moves[-1].answer or "") == extract_page(moves[0].said)
 
 
-async def test_a_content_human_gets_the_page_that_they_saw() -> None:
+async def test_a_satisfied_human_gets_the_page_that_they_saw() -> None:
     shown, committed = await play(Designer(), [CONTENT])
     assert extract_page(read_move(committed).answer or "") == extract_page(shown)
 
 
-async def test_a_dialogue_can_be_resumed_at_any_turn() -> None:
+async def test_a_new_designer_resumes_a_dialogue_at_any_turn_with_the_same_reply() -> None:
     said = [
         'The heading "Travel Agency" should be blue.',
         "The page should be about 900 pixels tall.",
     ]
     dialogue = [Message(role="user", content=REQUEST)]
     whole = await play(Designer(), said)
-    for reply, words in zip(whole, said, strict=False):
-        dialogue += [Message(role="assistant", content=reply), Message(role="user", content=words)]
+    assert len(set(whole)) == 3
     episode = Episode(id="2", seed=2, max_turns=10, domain="frontend")
-    async with Designer().open(episode) as fresh:
-        assert await answer(fresh, dialogue) == whole[2]
+    for reply, words in zip(whole, [*said, ""], strict=True):
+        async with Designer().open(episode) as fresh:
+            assert await answer(fresh, dialogue) == reply
+        dialogue += [Message(role="assistant", content=reply), Message(role="user", content=words)]
 
 
-async def test_the_guesser_commits_the_first_page_and_for_functions_still_guesses() -> None:
+async def test_the_guesser_commits_the_first_page_or_guesses_a_function() -> None:
     (guess,) = await play(Guesser(), [])
     first, *_ = await play(Designer(), ["Hm."])
     assert extract_page(read_move(guess).answer or "") == extract_page(first)

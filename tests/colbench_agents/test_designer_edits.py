@@ -1,4 +1,4 @@
-"""Every wish changes the page as it says, and nothing that the human says breaks it."""
+"""Every wish changes the page as stated, and no message of the human breaks the page."""
 
 from __future__ import annotations
 
@@ -46,13 +46,15 @@ def texts(page: Page) -> list[str]:
         ("", {"Welcome to Our Company": "heading"}),
     ],
 )
-def test_the_first_page_has_what_the_request_names(request_: str, wanted: dict[str, str]) -> None:
+def test_the_first_page_has_the_parts_that_the_request_names(
+    request_: str, wanted: dict[str, str]
+) -> None:
     page = design(request_, [])
     for text, kind in wanted.items():
         assert thing(page, text).kind == kind
 
 
-def test_what_is_missing_goes_below_above_and_beside() -> None:
+def test_missing_things_are_added_below_above_left_and_right() -> None:
     page = changed(
         'There should be a heading that says "New" below "Welcome to Travel Agency", very large text. '
         'There should be a paragraph that says "Before" above "New". '
@@ -68,7 +70,7 @@ def test_what_is_missing_goes_below_above_and_beside() -> None:
     assert all(one.span[1] < other.x for one, other in pairwise(row))
 
 
-def test_what_is_to_stand_on_another_colour_goes_past_the_area() -> None:
+def test_a_thing_on_another_color_is_placed_below_the_area() -> None:
     page = changed(
         'There should be a heading that says "Deals" below "Home", black on very light grey.'
     )
@@ -78,7 +80,7 @@ def test_what_is_to_stand_on_another_colour_goes_past_the_area() -> None:
     assert page.ground(thing(page, "Deals")) == "#f3f4f6"
 
 
-def test_columns_and_rows_stand_side_by_side() -> None:
+def test_columns_and_rows_are_laid_out_side_by_side() -> None:
     page = changed(
         'There should be 3 columns beginning with "A", "B", "C" below "Welcome to Travel Agency". '
         'There should be a paragraph that says "About a" below "A". '
@@ -95,7 +97,7 @@ def test_columns_and_rows_stand_side_by_side() -> None:
     assert thing(page, "X").y == thing(page, "Y").y > page.height / 2
 
 
-def test_a_heading_beside_a_heading_halves_it() -> None:
+def test_a_heading_added_to_the_right_of_a_heading_shares_its_row() -> None:
     page = changed(
         'There should be a heading that says "Right" to the right of "Welcome to Travel Agency".'
     )
@@ -104,7 +106,7 @@ def test_a_heading_beside_a_heading_halves_it() -> None:
     assert left.x + left.width <= right.x < right.x + right.width <= 1280
 
 
-def test_what_was_not_asked_for_goes_and_what_is_below_moves_up() -> None:
+def test_a_surplus_thing_is_removed_and_the_things_below_move_up() -> None:
     before = changed()
     page = changed("I did not ask for the picture at the top.")
     assert not [one for one in page.things if one.kind == "picture"]
@@ -119,7 +121,7 @@ def test_what_was_not_asked_for_goes_and_what_is_below_moves_up() -> None:
     assert not any("©" in text for text in texts(page))
 
 
-def test_texts_colours_sizes_and_weights_change() -> None:
+def test_texts_colors_sizes_and_weights_change() -> None:
     page = changed(
         'The heading "Welcome to Travel Agency" should say "Far away". '
         'The heading "Far away" should be dark red. The heading "Far away" should be smaller. '
@@ -138,7 +140,7 @@ def test_texts_colours_sizes_and_weights_change() -> None:
     assert re.search(r"color: #ffffff[^>]*>© 2022", html(page))
 
 
-def test_a_band_is_coloured_where_there_was_no_area() -> None:
+def test_a_colored_band_without_an_area_gets_one_area() -> None:
     said = 'The background of the middle part (behind "{}") should be blue.'
     page = changed(said.format("Welcome to Travel Agency"), said.format("Learn More"))
     first, last = thing(page, "Welcome to Travel Agency"), thing(page, "Learn More")
@@ -146,12 +148,12 @@ def test_a_band_is_coloured_where_there_was_no_area() -> None:
     assert page.behind(first) is page.behind(last)
 
 
-def test_a_colour_said_of_one_link_holds_for_its_row() -> None:
+def test_a_color_wish_for_one_link_applies_to_its_row() -> None:
     page = changed('The link "About" should be green.')
     assert {thing(page, text).color for text in ("Home", "About", "Services")} == {"#10b981"}
 
 
-def test_a_cut_text_goes_on() -> None:
+def test_a_truncated_text_is_continued() -> None:
     page = changed(
         'The heading "Welcome to Travel Agency" should say "Welcome to the place where…".'
     )
@@ -160,7 +162,7 @@ def test_a_cut_text_goes_on() -> None:
     assert len(text) > 60
 
 
-def test_things_move_and_are_measured() -> None:
+def test_things_are_moved_and_resized() -> None:
     before = changed()
     page = changed(
         'The heading "Welcome to Travel Agency" should be further down, by about 30 pixels. '
@@ -179,7 +181,7 @@ def test_things_move_and_are_measured() -> None:
     assert thing(page, "Learn More").y - thing(before, "Learn More").y == 200 - 384
 
 
-def test_what_is_centred_is_in_the_middle() -> None:
+def test_a_row_and_a_title_are_centered() -> None:
     page = changed(
         'The link "Home" should be centred. The heading "Travel Agency" should be centred.'
     )
@@ -188,7 +190,7 @@ def test_what_is_centred_is_in_the_middle() -> None:
     assert thing(page, "Travel Agency").align == "center"
 
 
-def test_an_area_goes_behind_what_is_there() -> None:
+def test_an_area_is_placed_behind_existing_things() -> None:
     page = changed('There should be a blue area about 1280 by 300 pixels below "Home".')
     (area,) = (one for one in page.areas if one.background == "#3b82f6")
     assert (area.x, area.width, area.height) == (0, 1280, 300)
@@ -196,13 +198,13 @@ def test_an_area_goes_behind_what_is_there() -> None:
     assert page.things.index(area) < page.things.index(thing(page, "Home"))
 
 
-def test_the_page_grows_with_its_footer() -> None:
+def test_a_taller_page_moves_its_footer_down() -> None:
     page = changed("The page should be about 1500 pixels tall; it is 720.")
     assert page.height == pytest.approx(1500, abs=60)
     assert thing(page, "© 2022 Travel Agency. All rights reserved.").y > 1300
 
 
-def test_what_stands_on_a_picture_brings_it_behind_the_rest() -> None:
+def test_a_text_on_a_picture_moves_the_picture_behind_the_content() -> None:
     page = changed(
         'There should be a paragraph that says "Go far" below "Welcome to Travel Agency", white on the picture.'
     )
@@ -212,7 +214,7 @@ def test_what_stands_on_a_picture_brings_it_behind_the_rest() -> None:
     assert picture.y <= thing(page, "Go far").y < picture.bottom
 
 
-def test_links_and_title_on_two_colours_come_apart() -> None:
+def test_links_and_title_on_two_colors_are_separated() -> None:
     page = changed(
         'The background of the top part (behind "Travel Agency") should be green. '
         'The background of the top part (behind "Home") should be white.'
@@ -234,7 +236,7 @@ def test_a_little_darker_is_the_next_shade_of_the_palette() -> None:
     assert mixed("lighter", "#101010") == "#282828"
 
 
-def test_a_colour_finds_its_area() -> None:
+def test_a_thing_with_a_background_color_goes_to_the_area_of_that_color() -> None:
     page = changed(
         'The background of the bottom part (behind "© 2022 Travel Agency. All rights reserved.") '
         "should be dark green. "
@@ -245,20 +247,20 @@ def test_a_colour_finds_its_area() -> None:
     assert press.y >= rights.bottom
 
 
-def test_a_row_of_links_replaces_the_templates() -> None:
+def test_a_row_of_links_replaces_the_template_links() -> None:
     page = changed('There should be a row of links "Trips", "Guides" to the right of "Home".')
     row = sorted((one for one in page.things if one.kind == "link"), key=lambda one: one.x)
     assert [one.text for one in row] == ["Home", "Trips", "Guides"]
 
 
-def test_a_wish_said_again_moves_what_was_put_in_for_it() -> None:
+def test_a_repeated_wish_moves_the_thing_that_it_added() -> None:
     said = 'There should be a paragraph that says "Once" {}.'
     page = changed(said.format('below "Welcome to Travel Agency"'), said.format("at the bottom"))
     assert texts(page).count("Once") == 1
     assert thing(page, "Once").y > thing(page, "Learn More").y
 
 
-def test_a_text_is_told_piece_by_piece() -> None:
+def test_a_text_is_assembled_from_several_messages() -> None:
     beginning = "The quick brown fox jumps over the lazy dog and then it"
     page = changed(
         f'The heading "Welcome to Travel Agency" should say "{beginning}…". ',
@@ -268,7 +270,7 @@ def test_a_text_is_told_piece_by_piece() -> None:
     assert f"{beginning} sleeps." in texts(page)
 
 
-def test_a_cut_text_is_quoted_as_far_as_it_was_said() -> None:
+def test_a_truncated_text_is_quoted_up_to_the_known_part() -> None:
     for letters in range(30, 60):
         said = ("word " * 12)[:letters].strip()
         text = _whole(said + "…")
@@ -277,13 +279,13 @@ def test_a_cut_text_is_quoted_as_far_as_it_was_said() -> None:
         assert quoted == said or len(said) < 44
 
 
-def test_the_widths_of_words_are_those_of_the_font() -> None:
+def test_text_sizes_match_the_font() -> None:
     assert text_width("Welcome", 1000) == 960 + 556 + 222 + 500 + 556 + 833 + 556
     assert text_height("word " * 100, 16, 400) >= 10 * text_height("word", 16, 400) == 240
     assert text_width("A", 16, bold=True) > text_width("A", 16)
 
 
-def test_a_page_is_safe_html_whatever_it_says() -> None:
+def test_a_page_escapes_html_in_its_texts() -> None:
     page = changed('The link "Home" should say "<script>alert(1)</script> & more".')
     assert "<script" not in html(page)
     assert "&lt;script&gt;" in html(page)
@@ -347,7 +349,7 @@ SENTENCES = st.one_of(
 
 @settings(max_examples=300)
 @given(st.lists(SENTENCES, max_size=12))
-def test_nothing_that_is_said_breaks_the_page(said: list[str]) -> None:
+def test_no_message_breaks_the_page(said: list[str]) -> None:
     page = changed(" ".join(said))
     document = html(page)
     assert extract_page(document) == document

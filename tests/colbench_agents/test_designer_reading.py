@@ -1,4 +1,4 @@
-"""Every form of sentence is read as the wish that it is."""
+"""The designer reads every form of sentence as the wish that it states."""
 
 from __future__ import annotations
 
@@ -141,15 +141,15 @@ WISHES: dict[str, Wish] = {
 
 
 @pytest.mark.parametrize("sentence", WISHES)
-def test_a_sentence_is_read(sentence: str) -> None:
+def test_a_sentence_is_read_as_its_wish(sentence: str) -> None:
     assert read(sentence) == [WISHES[sentence]]
 
 
-def test_sentences_in_a_row_are_read_in_order() -> None:
+def test_several_sentences_are_read_in_order() -> None:
     assert read(" ".join(WISHES)) == list(WISHES.values())
 
 
-def test_without_a_page_the_missing_things_are_still_read() -> None:
+def test_a_missing_thing_is_read_from_a_message_about_no_page() -> None:
     said = (
         'I cannot say much without a page to look at. There should be a link that says "Home" at '
         "the top."
@@ -161,17 +161,17 @@ def test_without_a_page_the_missing_things_are_still_read() -> None:
     "said",
     ["", "It looks nice.", 'The "', '"', "The background of the page should be plaid.", "..."],
 )
-def test_what_fits_no_form_is_passed_over(said: str) -> None:
+def test_a_sentence_of_no_known_form_is_ignored(said: str) -> None:
     assert read(said) == []
 
 
-def test_places() -> None:
+def test_places_are_read() -> None:
     assert place('in the middle of the page, below "X"') == Place("below", "X")
     assert place("at the centre right of the page") == Place(spot="middle right")
     assert place('that says "at the top"') == Place()
 
 
-def test_colours_have_names() -> None:
+def test_color_names_are_read_and_have_a_readable_text_color() -> None:
     assert named("Dark Grey") == named("dark gray") == "#1f2937"
     assert named("beautiful") is None
     assert len(set(NAMES.values())) == len(NAMES)

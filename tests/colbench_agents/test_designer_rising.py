@@ -1,4 +1,4 @@
-"""The rule-based pair on real renders: what the human says brings the designer's page nearer to the one in mind."""
+"""The rule-based human and designer on real renders: the human's messages bring the page closer to the target."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TURNS = 5
 
 
 async def layouts(task: Task, renderer: PageRenderer) -> list[float]:
-    """Return the agreement of each turn's page with the target."""
+    """Return the layout agreement of each turn's page with the target."""
     human, agent = PageHuman(), Draughtsman(TURNS)
     human.use_renderer(renderer)
     target = await renderer.render(task.hidden.reference)
@@ -33,7 +33,7 @@ async def layouts(task: Task, renderer: PageRenderer) -> list[float]:
 
 
 @pytest.mark.weekly
-async def test_the_pages_come_nearer_turn_by_turn(renderer: PageRenderer) -> None:
+async def test_pages_get_closer_to_the_target_with_each_turn(renderer: PageRenderer) -> None:
     curves = [await layouts(task, renderer) for task in load("frontend")[:4]]
     means = [sum(values) / len(values) for values in zip(*curves, strict=True)]
     assert means == sorted(means)

@@ -65,7 +65,7 @@ async def test_the_interviewer_solves_the_bundled_tasks_within_ten_turns() -> No
 
 
 @pytest.mark.slow
-async def test_the_guesser_answers_at_once_and_almost_never_solves() -> None:
+async def test_the_guesser_answers_at_once_and_solves_almost_no_task() -> None:
     wins = []
     for task in load("backend"):
         dialogue, code = await talk(task, Interviewer(max_questions=0))
@@ -75,8 +75,8 @@ async def test_the_guesser_answers_at_once_and_almost_never_solves() -> None:
 
 
 @pytest.mark.weekly
-def test_the_best_constant_guess_per_decision_almost_never_solves() -> None:
-    """Answer with what the request states, and else with the most frequent choice in the training set."""
+def test_the_best_constant_guess_per_decision_solves_almost_no_task() -> None:
+    """Answer with what the request states, and otherwise with the most frequent choice in the training set."""
     usual: dict[str, Counter[Any]] = defaultdict(Counter)
     for family in FAMILIES.values():
         for task in generate(family, 40, "train"):
@@ -95,7 +95,7 @@ def test_the_best_constant_guess_per_decision_almost_never_solves() -> None:
 
 
 def chosen(task: Task) -> dict[str, Choice]:
-    """Return the design of a task, by the words of its facts."""
+    """Return the design of a task, read from the statements of its facts."""
     family, theme = recognize(task.request) or pytest.fail(task.request)
     return {
         decision.name: {words: choice for choice, words in statements(decision, theme)}[
@@ -105,7 +105,7 @@ def chosen(task: Task) -> dict[str, Choice]:
     }
 
 
-def test_what_a_request_states_is_known_and_nothing_else() -> None:
+def test_only_the_stated_facts_are_read_from_a_request() -> None:
     for task in load("backend"):
         family, theme = recognize(task.request) or pytest.fail(task.request)
         known = {fact.name for fact in task.hidden.facts if fact.stated}
@@ -114,9 +114,7 @@ def test_what_a_request_states_is_known_and_nothing_else() -> None:
 
 
 @pytest.mark.weekly
-async def test_a_decision_that_may_not_be_asked_about_costs_the_tasks_whose_choice_is_unusual() -> (
-    None
-):
+async def test_a_forbidden_question_loses_only_tasks_with_an_unusual_choice() -> None:
     for task in load("backend")[::5]:
         family, design = FAMILIES[task.family], chosen(task)
         for fact in task.hidden.facts:
@@ -137,17 +135,19 @@ async def test_fewer_questions_solve_fewer_tasks() -> None:
     assert rates[2] > 0.95
 
 
-async def test_so_many_decisions_are_left_unasked() -> None:
+async def test_leaves_skips_that_many_questions_which_vary_by_request() -> None:
     left = Counter()
     for task in generate(FAMILIES["grading"], 8, "leaves"):
         asked, _ = await talk(task, Interviewer())
         fewer, _ = await talk(task, Interviewer(leaves=2))
         assert len(fewer) == len(asked) - 4
         left.update({said.content for said in asked} - {said.content for said in fewer})
-    assert len(left) > 4  # others for each request
+    assert len(left) > 4  # the skipped questions vary by request
 
 
-async def test_the_cheat_asks_like_the_interviewer_and_has_the_reference(tmp_path: Path) -> None:
+async def test_the_cheat_asks_like_the_interviewer_and_answers_with_the_reference(
+    tmp_path: Path,
+) -> None:
     tasks = generate(FAMILIES["grading"], 3, "cheat")
     source = tmp_path / "tasks.jsonl"
     source.write_bytes(lines(tasks))
@@ -165,14 +165,14 @@ def test_every_sentence_of_every_choice_is_read_as_that_choice() -> None:
                 assert read(wordings, f"{words} I don't know the rest.") == choice
 
 
-def test_unrelated_words_are_read_as_nothing() -> None:
+def test_unrelated_words_are_read_as_no_choice() -> None:
     for family in FAMILIES.values():
         for decision in family.decisions:
             for words in ("I don't know.", "What exactly do you want to know?", ""):
                 assert read(statements(decision, family.themes[0]), words) is None
 
 
-async def test_a_question_that_is_not_understood_is_asked_once_more_in_other_words() -> None:
+async def test_a_question_that_is_not_understood_is_repeated_in_other_words() -> None:
     class Deaf:
         async def respond(self, task: Task, dialogue: Any) -> Message:
             return Message(role="user", content="I don't know.")
@@ -184,7 +184,7 @@ async def test_a_question_that_is_not_understood_is_asked_once_more_in_other_wor
     assert code == (await talk(task, Interviewer(max_questions=0)))[1]
 
 
-async def test_the_interviewer_depends_on_the_dialogue_alone() -> None:
+async def test_the_interviewer_depends_only_on_the_dialogue() -> None:
     task = load("backend")[5]
     dialogue, _ = await talk(task, Interviewer())
     for length in range(1, len(dialogue), 2):
@@ -194,9 +194,7 @@ async def test_the_interviewer_depends_on_the_dialogue_alone() -> None:
             assert again == dialogue[length]
 
 
-async def test_on_a_task_of_another_kind_the_interviewer_asks_and_answers_with_the_right_name() -> (
-    None
-):
+async def test_the_interviewer_asks_and_answers_with_the_right_name_on_other_tasks() -> None:
     class Person:
         async def respond(self, task: Task, dialogue: Any) -> Message:
             return Message(role="user", content="It should return 7 for everybody.")
@@ -211,7 +209,7 @@ async def test_on_a_task_of_another_kind_the_interviewer_asks_and_answers_with_t
 @pytest.mark.parametrize(
     "request_", ["", "def", "def (", "Write me something. def 1x(a)", "ÄÖ def f("]
 )
-async def test_odd_requests_get_runnable_code(request_: str) -> None:
+async def test_odd_requests_get_code_that_compiles(request_: str) -> None:
     reply = await Interviewer(max_questions=0).reply([Message(role="user", content=request_)])
     compile(reply.content.removeprefix(MARKER).strip(), "<answer>", "exec")
 
@@ -221,7 +219,7 @@ def test_every_signature_belongs_to_one_theme() -> None:
     assert len(signatures) == len(set(signatures))
 
 
-def test_questions_hold_nothing_hidden() -> None:
+def test_questions_contain_no_hidden_value() -> None:
     for family in FAMILIES.values():
         for decision in family.decisions:
             for question in decision.asks:
@@ -229,17 +227,17 @@ def test_questions_hold_nothing_hidden() -> None:
                 assert fill(question, family.themes[0]).endswith("?")
 
 
-def test_a_decision_that_no_family_has_is_the_users_mistake() -> None:
+def test_an_unknown_decision_in_never_asks_is_a_user_error() -> None:
     with pytest.raises(UserError, match="never_asks: 'color' is not a decision of any"):
         Interviewer(never_asks="rounding,color")
 
 
 @pytest.mark.parametrize("most", [-1, 2.5, "three", None])
-def test_a_senseless_number_of_questions_is_the_users_mistake(most: Any) -> None:
+def test_an_invalid_max_questions_is_a_user_error(most: Any) -> None:
     with pytest.raises(UserError, match="max_questions"):
         Interviewer(max_questions=most)
 
 
-async def test_blank_answers_nothing() -> None:
+async def test_blank_gives_an_empty_answer_at_once() -> None:
     dialogue, code = await talk(FOREIGN, Blank())
     assert (len(dialogue), code) == (1, "")

@@ -35,7 +35,7 @@ async def speaking(episode_seed=5, domain="backend", **options):
                 yield speaker, server.requests
 
 
-async def test_it_is_sampled_as_in_the_paper_and_told_the_number_of_turns():
+async def test_sampling_is_as_in_the_paper_and_the_prompt_states_the_turn_limit():
     async with speaking(max_tokens=1024) as (speaker, requests):
         reply = await speaker.reply(REQUEST)
     assert reply.content == "what?"
@@ -45,7 +45,7 @@ async def test_it_is_sampled_as_in_the_paper_and_told_the_number_of_turns():
     assert user == {"role": "user", "content": "def f(x)"}
 
 
-async def test_tokens_are_recorded_only_where_the_episode_asks_for_them():
+async def test_tokens_are_recorded_only_if_the_episode_asks_for_them():
     async with ScriptedServer(lambda _: "what?") as server:
         async with ModelAgent(f"scripted@{server.base_url}") as agent:
             for record in (False, True):
@@ -56,7 +56,7 @@ async def test_tokens_are_recorded_only_where_the_episode_asks_for_them():
                 assert ("return_token_ids" in server.requests[-1]) == record
 
 
-async def test_each_turn_has_its_own_seed_and_the_same_dialogue_the_same_seeds():
+async def test_seeds_differ_by_turn_and_repeat_for_the_same_episode_seed():
     async def seeds(seed):
         async with speaking(seed) as (speaker, requests):
             await speaker.reply(REQUEST)
@@ -69,19 +69,19 @@ async def test_each_turn_has_its_own_seed_and_the_same_dialogue_the_same_seeds()
     assert set(await seeds(6)).isdisjoint(first)
 
 
-async def test_no_seed_is_sent_to_a_server_that_refuses_one():
+async def test_no_seed_is_sent_with_seed_false():
     async with speaking(seed=False) as (speaker, requests):
         await speaker.reply(REQUEST)
     assert "seed" not in requests[0]
 
 
-async def test_single_turn_has_a_prompt_that_does_not_ask():
+async def test_the_single_turn_prompt_rules_out_questions():
     async with speaking(single_turn=True) as (speaker, requests):
         await speaker.reply(REQUEST)
     assert "You cannot ask anything" in requests[0]["messages"][0]["content"]
 
 
-async def test_a_prompt_of_ones_own_is_used_and_recorded(tmp_path):
+async def test_a_custom_prompt_is_used_and_recorded(tmp_path):
     file = tmp_path / "prompt.txt"
     file.write_text("Be brief. {max_turns} turns. {dialogue_history}")
     async with speaking(prompt=str(file)) as (speaker, requests):
@@ -92,7 +92,7 @@ async def test_a_prompt_of_ones_own_is_used_and_recorded(tmp_path):
     assert own.describe()["model"] == "m"
 
 
-async def test_in_frontend_design_it_is_told_to_show_pages_and_how_to_end():
+async def test_the_frontend_prompt_asks_for_pages_and_explains_how_to_answer():
     async with speaking(domain="frontend", max_tokens=3000) as (speaker, requests):
         await speaker.reply(REQUEST)
     told = requests[0]["messages"][0]["content"]
@@ -104,7 +104,7 @@ async def test_in_frontend_design_it_is_told_to_show_pages_and_how_to_end():
     assert requests[0]["max_tokens"] == 3000
 
 
-async def test_single_turn_in_frontend_design_does_not_ask_either():
+async def test_the_single_turn_frontend_prompt_rules_out_questions():
     async with speaking(domain="frontend", single_turn=True) as (speaker, requests):
         await speaker.reply(REQUEST)
     told = requests[0]["messages"][0]["content"]
@@ -124,7 +124,7 @@ def said(role, *pictures):
         ([None, None], [0, 0, 0]),
     ],
 )
-async def test_a_model_that_sees_is_shown_its_newest_page_only(pictures, kept):
+async def test_a_model_that_accepts_images_is_shown_only_its_newest_page(pictures, kept):
     dialogue = [*REQUEST]
     for picture in pictures:
         dialogue += [said("assistant"), said("user", *([picture] if picture else []))]
@@ -137,14 +137,14 @@ async def test_a_model_that_sees_is_shown_its_newest_page_only(pictures, kept):
     assert "it is not the page that they have in mind" in system["content"]
 
 
-async def test_a_model_that_does_not_see_accepts_no_pictures_and_hears_of_none():
+async def test_a_text_model_accepts_no_images_and_its_prompt_mentions_none():
     async with speaking(domain="frontend") as (speaker, requests):
         assert not speaker.accepts_images
         await speaker.reply(REQUEST)
     assert "your own newest page" not in requests[0]["messages"][0]["content"]
 
 
-def test_what_is_recorded_of_backend_and_of_frontend_is_told_apart():
+def test_the_pictures_option_changes_only_the_frontend_description():
     blind, sees = (ModelAgent("m@http://h/v1", pictures=pictures) for pictures in (False, True))
     assert blind.describe() == sees.describe()
     assert blind.describe_domain("backend") == sees.describe_domain("backend")
@@ -152,10 +152,10 @@ def test_what_is_recorded_of_backend_and_of_frontend_is_told_apart():
     assert blind.describe_domain("frontend").keys() == {"prompt", "max_image_edge"}
 
 
-def test_a_prompt_that_cannot_be_read_is_named():
+def test_an_unreadable_prompt_file_is_named():
     with pytest.raises(UserError, match="--agent-prompt: none.txt cannot be read"):
         ModelAgent("m@http://h/v1", prompt="none.txt")
 
 
-def test_it_is_a_stateful_agent():
+def test_the_model_agent_is_a_stateful_agent():
     assert isinstance(ModelAgent("m@http://h/v1"), StatefulAgent)

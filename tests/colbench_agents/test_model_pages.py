@@ -1,4 +1,4 @@
-"""Two models design a page: the agent's is shown its own page, the human's that and the target."""
+"""Two models design a page: the agent's model is shown its own page, the human's model that page and the target."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ PAGES = [f"<html><body style='background: {color}'>Boats</body></html>" for colo
 
 
 def designs(messages):
-    """Return a page a turn; in the third turn the second page is the answer."""
+    """Return a page per turn; in the third turn, answer with the second page."""
     turn = len([message for message in messages if message.role == "assistant"])
     return PAGES[turn] if turn < 2 else f"I WANT TO ANSWER:\n{PAGES[1]}"
 
 
 async def talk(renderer, *, agent_sees=True, **options):
-    """Return the dialogue's end, and the pictures in each request to the agent's model and to the human's."""
+    """Return the dialogue's end, and the image counts of the requests to the agent's model and to the human's."""
     designer = ScriptedServer(designs, sees=agent_sees)
     person = ScriptedServer(lambda _: "It has to be blue.")
     episode = Episode(id="e", seed=1, max_turns=5, domain="frontend")
@@ -46,24 +46,24 @@ async def talk(renderer, *, agent_sees=True, **options):
 
 
 def pictures(server):
-    """Return the number of pictures in each request."""
+    """Return the number of images in each request."""
     return [str(request).count("'type': 'image_url'") for request in server.requests]
 
 
-async def test_an_agent_that_sees_is_shown_its_newest_page(renderer):
+async def test_an_agent_that_accepts_images_is_shown_its_newest_page(renderer):
     ending, agent, human = await talk(renderer, pictures=True)
     assert (ending.answer, ending.ended_by) == (PAGES[1], "answer")
     assert agent == [0, 1, 1]
     assert human == [2, 2]
 
 
-async def test_an_agent_that_does_not_see_is_shown_nothing(renderer):
+async def test_an_agent_that_accepts_no_images_is_shown_none(renderer):
     ending, agent, human = await talk(renderer, agent_sees=False)
     assert ending.answer == PAGES[1]
     assert agent == [0, 0, 0]
     assert human == [2, 2]
 
 
-async def test_a_server_that_refuses_the_agents_picture_is_not_the_agents_failure(renderer):
+async def test_a_server_that_refuses_the_agents_image_is_an_endpoint_error(renderer):
     with pytest.raises(EndpointError, match=r"rejects images .* is not a multimodal model"):
         await talk(renderer, agent_sees=False, pictures=True)

@@ -1,4 +1,4 @@
-"""The examples of the protocol, in any language, without ColBench in them: a run that was killed ends complete."""
+"""The protocol examples, in any language and without ColBench code: they keep every rule and finish a killed run."""
 
 from __future__ import annotations
 
@@ -30,13 +30,15 @@ def wanted(program: str) -> str:
     """Return the path of a program; skip the test if it is not installed, but fail in CI."""
     found = shutil.which(program)
     if not found:
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(f"{program} is not there")
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(
+            f"{program} is not installed"
+        )
     return found
 
 
 @contextmanager
 def running(*command: object) -> Iterator[subprocess.Popen[str]]:
-    """Yield a program that runs meanwhile."""
+    """Yield a running program, and terminate it afterward."""
     words = [str(word) for word in command]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -62,7 +64,7 @@ def spec_of(example: str) -> Iterator[str]:
     ("example", "turns"),
     mostly(pytest.mark.weekly, (("node", 3), ("bash", 2), ("http", 2)), ("bash", 2)),
 )
-def test_an_example_finishes_a_run_that_was_killed(example: str, turns: int, tmp_path: Path):
+def test_an_example_finishes_a_killed_run(example: str, turns: int, tmp_path: Path):
     out = tmp_path / "run"
     with spec_of(example) as spec:
         command = [
@@ -95,7 +97,7 @@ def test_an_example_keeps_every_rule(example: str):
 
 
 def kill_after(number: int, command: list[object], rollouts: Path) -> None:
-    """Run, and kill without a warning when there are this many rollouts."""
+    """Run a command, and kill it without warning once there are this many rollouts."""
     harness = subprocess.Popen(
         [str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -108,20 +110,20 @@ def kill_after(number: int, command: list[object], rollouts: Path) -> None:
 
 
 def snippet(number: int) -> str:
-    """Return the program in JavaScript that docs/agents.md shows: the first, or the second."""
+    """Return the first or the second JavaScript program in docs/agents.md."""
     program = [each.text for each in blocks("docs/agents.md") if each.language == "js"][number]
     assert program.count("\n") <= 10, "whole agents in at most ten lines"
     return program
 
 
-async def test_the_program_of_the_guide_is_an_agent_as_it_is_written(play, tmp_path: Path):
+async def test_the_stdio_program_in_the_guide_works_as_written(play, tmp_path: Path):
     file = tmp_path / "agent.js"
     file.write_text(snippet(0), "utf-8")
     done = await play(StdioAgent(f"{wanted('node')} {file}"), dialogues=3)
     assert [rollout.answer for rollout in done] == ["def f(*args):\n    return None"] * 3
 
 
-async def test_the_server_of_the_guide_is_an_agent_as_it_is_written(play, tmp_path: Path):
+async def test_the_http_server_in_the_guide_works_as_written(play, tmp_path: Path):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

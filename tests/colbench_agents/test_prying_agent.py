@@ -1,4 +1,4 @@
-"""A Python agent that pries: in the process of the run it finds everything, isolated in its own it gains nothing."""
+"""A prying Python agent: it reaches everything in the process of the run and nothing in an isolated process."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def evaluate(place: Path, agent: str, *flags: str) -> tuple[Rollout, dict]:
     return rollout, json.loads((place / "out" / "run.json").read_text())["pins"]["agent"]
 
 
-def test_nothing_of_a_task_or_a_run_is_in_reach(tmp_path):
+def test_an_isolated_agent_reaches_nothing_of_a_task_or_a_run(tmp_path):
     free, described = evaluate(tmp_path / "free", "Prying", "--in-process")
     assert described["process"] == "in-process"
     reached = json.loads(free.answer)
@@ -74,7 +74,7 @@ def test_nothing_of_a_task_or_a_run_is_in_reach(tmp_path):
 
 
 @pytest.mark.slow
-def test_in_a_sandbox_without_a_network_neither(tmp_path):
+def test_an_agent_in_the_sandbox_reaches_nothing_of_a_task_or_a_run(tmp_path):
     isolated, described = evaluate(tmp_path / "isolated", "Prying", "--agent-sandbox")
     assert described["process"] == ISOLATED
     reached = json.loads(isolated.answer)
@@ -82,7 +82,7 @@ def test_in_a_sandbox_without_a_network_neither(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_patched_scorer_scores_nothing(tmp_path):
+def test_an_isolated_agent_cannot_patch_the_scorer_of_the_run(tmp_path):
     free, _ = evaluate(tmp_path / "free", "Patching", "--in-process")
     assert free.scores["default"].value == 1.0
     isolated, _ = evaluate(tmp_path / "isolated", "Patching")

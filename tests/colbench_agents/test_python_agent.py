@@ -1,4 +1,4 @@
-"""Python agents in their own process: what works in the process of the run works there, and no more breaks."""
+"""Python agents in their own process: they work as in the process of the run, and their failures do no more harm."""
 
 from __future__ import annotations
 
@@ -72,11 +72,14 @@ class Fails:
         return ANSWER + "x"
 
 class Gives:
+    replies = 0
+
     def __init__(self, *, what):
         self.what = what
 
     async def reply(self, dialogue):
-        return eval(self.what)
+        self.replies += 1
+        return eval(self.what) if self.replies == 1 else ANSWER + "x"
 
 class Waits:
     async def reply(self, dialogue):
@@ -143,7 +146,7 @@ class Looks:
 
 @pytest.fixture
 def agent_of(tmp_path):
-    """Make the agent of that name, with these arguments, in its own process."""
+    """Return a function that makes the agent of a name, with arguments, in its own process."""
     file = tmp_path / "mine.py"
     file.write_text(textwrap.dedent(AGENTS))
 
@@ -182,7 +185,7 @@ class _Entered:
         return None
 
 
-async def test_what_it_prints_goes_to_the_log(play, agent_of, tmp_path):
+async def test_output_of_the_agent_and_its_children_goes_to_the_log(play, agent_of, tmp_path):
     agent = agent_of("Noisy")
     agent.use_log_folder(tmp_path / "log")
     (done,) = await play(agent)
@@ -207,7 +210,9 @@ async def test_what_it_prints_goes_to_the_log(play, agent_of, tmp_path):
         ("raise asyncio.CancelledError", "agent", "exception", "it canceled itself"),
     ],
 )
-async def test_a_failure_has_the_same_owner_and_reason(play, agent_of, how, boundary, kind, reason):
+async def test_a_failure_keeps_its_boundary_kind_and_reason(
+    play, agent_of, how, boundary, kind, reason
+):
     (done,) = await play(agent_of("Fails", how=how))
     assert (done.failure.boundary, done.failure.kind) == (boundary, kind)
     assert re.search(reason, done.failure.reason)
@@ -221,25 +226,26 @@ async def test_a_failure_has_the_same_owner_and_reason(play, agent_of, how, boun
         ("Message(role='assistant', content='', usage=Usage(prompt_tokens=-1))", "prompt_tokens"),
     ],
 )
-async def test_what_is_no_reply_fails_its_dialogue_alone(play, agent_of, what, reason):
-    wrong = f"{what} if len(dialogue) == 1 and 'f0' in dialogue[0].content else ANSWER + 'x'"
-    rollouts = await play(agent_of("Gives", what=f"(lambda dialogue: {wrong})(dialogue)"))
-    rollouts += await play(agent_of("Gives", what=f"{what}"), request="def f0(x)?")
-    assert [rollout.failure is None for rollout in rollouts] == [True, False]
-    assert reason in rollouts[1].failure.reason
+async def test_an_invalid_reply_fails_only_its_dialogue_with_the_reason(
+    play, agent_of, what, reason
+):
+    rollouts = await play(agent_of("Gives", what=what), dialogues=2, concurrency=1)
+    failed, other = sorted(rollouts, key=lambda rollout: rollout.answer or "")
+    assert reason in failed.failure.reason
+    assert (other.failure, other.answer) == (None, "x")
 
 
-async def test_a_mistake_of_the_user_stops_the_run(play, agent_of):
+async def test_a_user_error_stops_the_run(play, agent_of):
     with pytest.raises(UserError, match="^the key is refused$"):
         await play(agent_of("Fails", how="raise UserError('the key is refused')"))
 
 
-async def test_waiting_for_a_model_server_does_not_count(play, agent_of):
+async def test_waiting_for_a_model_server_does_not_use_the_dialogue_time(play, agent_of):
     (done,) = await play(agent_of("Waits"), seconds=0.8)
     assert done.failure is None
 
 
-async def test_one_dialogue_that_blocks_is_named_and_the_others_go_on(play, agent_of):
+async def test_a_blocking_dialogue_is_located_and_the_others_continue(play, agent_of):
     rollouts = await play(agent_of("Blocks"), dialogues=3, seconds=2.0)
     failed = [rollout.failure.reason for rollout in rollouts if rollout.failure]
     assert len(failed) == 1
@@ -248,15 +254,13 @@ async def test_one_dialogue_that_blocks_is_named_and_the_others_go_on(play, agen
 
 
 @pytest.mark.slow
-async def test_one_that_does_not_heed_its_cancellation_is_left_behind(play, agent_of):
+async def test_a_call_that_ignores_cancellation_is_abandoned(play, agent_of):
     (done,) = await play(agent_of("Stubborn"), seconds=0.5)
     assert "catches CancelledError, so the call was abandoned" in done.failure.reason
 
 
 @pytest.mark.slow
-async def test_a_process_that_is_silent_is_given_up_and_another_one_started(
-    play, agent_of, tmp_path
-):
+async def test_a_stopped_process_times_out_and_is_replaced(play, agent_of, tmp_path):
     mark = str(tmp_path / "stopped")
     how = f"os.path.exists({mark!r}) or (open({mark!r}, 'w'), os.kill(os.getpid(), signal.SIGSTOP))"
     agent = agent_of("Fails", how=how)
@@ -266,7 +270,7 @@ async def test_a_process_that_is_silent_is_given_up_and_another_one_started(
     assert second.failure is None
 
 
-async def test_one_that_cannot_start_is_a_mistake_and_one_that_cannot_stop_is_told(
+async def test_a_failure_to_start_is_a_user_error_and_a_failure_to_stop_is_logged(
     play, agent_of, caplog
 ):
     with pytest.raises(UserError, match="starting it failed\nOSError: no license server"):
@@ -284,7 +288,7 @@ async def test_one_that_cannot_start_is_a_mistake_and_one_that_cannot_stop_is_to
         ("Looks", "add --in-process$"),
     ],
 )
-def test_what_cannot_be_built_is_the_user_s_mistake(agent_of, name, message):
+def test_an_agent_that_cannot_be_built_is_a_user_error(agent_of, name, message):
     with pytest.raises(UserError, match=message):
         _ = agent_of(name).ready
 
@@ -302,7 +306,7 @@ def test_what_cannot_be_built_is_the_user_s_mistake(agent_of, name, message):
         ("no_such_file.py:Agent", False),
     ],
 )
-def test_only_code_of_others_is_foreign(spec, foreign):
+def test_only_third_party_code_is_foreign(spec, foreign):
     assert is_foreign("agent", spec) == foreign
 
 
@@ -331,7 +335,7 @@ def test_the_process_is_recorded_and_pins_the_run(here, capsys):
 
 
 @pytest.mark.slow
-def test_what_its_model_server_is_waited_for_is_shown_meanwhile(agent_of, tmp_path, capsys):
+def test_the_wait_for_the_agents_model_server_is_shown_during_the_run(agent_of, tmp_path, capsys):
     agent_of("Refused")
     spec = f"{tmp_path / 'mine.py'}:Refused"
     assert main(["eval", "--agent", spec, "--limit", "1", "--out", str(tmp_path / "out")]) == 0
@@ -339,7 +343,9 @@ def test_what_its_model_server_is_waited_for_is_shown_meanwhile(agent_of, tmp_pa
     assert re.search(r"waiting: http://busy\.example/v1: 1 request waiting for \d s: a rate", shown)
 
 
-def test_without_bubblewrap_the_process_is_its_own_and_the_run_says_so(here, monkeypatch, capsys):
+def test_an_agent_without_bubblewrap_runs_in_its_own_process_with_a_warning(
+    here, monkeypatch, capsys
+):
     (here / "bin").mkdir()
     (here / "bin" / "git").symlink_to(shutil.which("git"))
     monkeypatch.setenv("PATH", str(here / "bin"))
@@ -351,7 +357,7 @@ def test_without_bubblewrap_the_process_is_its_own_and_the_run_says_so(here, mon
     assert "own process" in Path("out/report.html").read_text()
 
 
-def test_a_sandbox_in_the_process_of_the_run_is_refused(here, capsys):
+def test_agent_sandbox_with_in_process_is_refused(here, capsys):
     flags = ["--in-process", "--agent-sandbox"]
     assert main(["eval", "--agent", "mine.py:Mine", *flags, "--out", "out"]) == 2
     assert "--agent-sandbox: cannot be combined with --in-process" in capsys.readouterr().err
@@ -364,7 +370,7 @@ def test_a_sandbox_in_the_process_of_the_run_is_refused(here, capsys):
         ("runs", "this folder is hidden from agents"),
     ],
 )
-def test_a_folder_to_write_to_is_there_and_not_hidden(here, capsys, folder, message):
+def test_agent_write_needs_an_existing_folder_that_is_not_hidden(here, capsys, folder, message):
     if why_not_open():
         pytest.skip("nothing can be isolated here")
     (here / "runs").mkdir()
@@ -383,7 +389,7 @@ def test_an_agent_in_a_folder_of_runs_is_not_isolated(here, capsys):
 
 
 @pytest.mark.slow
-def test_an_isolated_agent_writes_where_it_is_allowed_to(here, capsys):
+def test_an_isolated_agent_writes_only_to_the_agent_write_folder(here, capsys):
     text = (here / "mine.py").read_text().replace("return", "open('logs/said', 'a'); return")
     (here / "mine.py").write_text(text)
     (here / "logs").mkdir()
@@ -423,7 +429,7 @@ def test_agent_write_is_refused_for_an_agent_in_a_sandbox(here, capsys):
     )
 
 
-def test_an_agent_that_needs_a_single_process_says_so_from_its_own(here, capsys):
+def test_single_process_is_read_from_an_agent_in_its_own_process(here, capsys):
     Path("mine.py").write_text(
         "class Mine:\n"
         "    single_process = 'it learns across dialogues'\n"

@@ -1,4 +1,4 @@
-"""Agents over stdin and stdout: every fault is the agent's, with its reason, and nothing is left running."""
+"""Agents over stdin and stdout: every fault is the agent's, with its reason, and no process is left running."""
 
 from __future__ import annotations
 
@@ -33,20 +33,17 @@ def faulty(fault: str, *more: str) -> StdioAgent:
     return StdioAgent(command(fault, *more))
 
 
-async def test_an_agent_without_fault_has_a_process_for_each_dialogue(play, name):
-    done = await play(faulty("none", name.word), dialogues=3)
-    assert [rollout.answer for rollout in done] == ["x = 1"] * 3
+@pytest.mark.parametrize(("fault", "processes"), [("alone", 3), ("shared", 1)])
+async def test_only_a_concurrent_agent_uses_one_process_for_all_dialogues(
+    play, name, fault, processes
+):
+    done = await play(faulty(fault, name.word), dialogues=3)
     assert [rollout.turns[0].said for rollout in done] == ["Is there a limit?"] * 3
+    assert len({int(rollout.answer) for rollout in done}) == processes, "they answer with its id"
     assert name.processes() == []
 
 
-async def test_a_concurrent_agent_has_one_process_for_the_run(play, name):
-    done = await play(faulty("shared", name.word), dialogues=5)
-    assert len({rollout.answer for rollout in done}) == 1, "they answer with the process's id"
-    assert name.processes() == []
-
-
-async def test_pictures_come_as_data_urls_to_one_that_accepts_them():
+async def test_an_agent_that_accepts_images_gets_them_as_data_urls():
     agent = faulty("sees")
     page = Message(role="user", content="Like this.", images=(b"\x89PNG",))
     async with agent, agent.open(Episode(id="e", seed=1, max_turns=10)) as own:
@@ -55,7 +52,7 @@ async def test_pictures_come_as_data_urls_to_one_that_accepts_them():
         assert (await own.reply([page])).content == "data:image/png;base64,iVBORw=="
 
 
-async def test_each_request_has_the_seconds_that_are_left_in_the_dialogue():
+async def test_each_request_states_the_seconds_left_in_the_dialogue():
     agent, clock = faulty("tells-time"), Clock(30.0)
     async with agent, agent.open(Episode(id="e", seed=1, max_turns=10)) as own:
         first, second = [await clock.hear(lambda: own.reply(ASKED)) for _ in range(2)]
@@ -109,40 +106,40 @@ async def test_a_fault_fails_its_dialogue_with_the_reason(play, name, fault, rea
 
 
 @pytest.mark.parametrize("fault", ["hangs", "half-a-line-and-hangs", "never-reads"])
-async def test_one_that_says_nothing_has_the_time_of_the_dialogue(play, name, fault):
+async def test_a_silent_agent_fails_when_the_dialogue_time_is_up(play, name, fault):
     (done,) = await play(faulty(fault, name.word), seconds=0.5, request="x" * 1_000_000)
     assert done.failure
     assert (done.failure.boundary, done.failure.reason) == ("agent", "no answer in time")
     assert name.processes() == []
 
 
-async def test_an_agent_that_says_its_model_server_is_gone_leaves_the_dialogue_unscored(play):
+async def test_a_reported_model_server_failure_leaves_the_dialogue_unscored(play):
     (done,) = await play(faulty("wants-a-retry"))
     assert done.failure
     assert (done.failure.boundary, done.scores) == ("endpoint", {})
     assert done.failure.reason == "it says: no model server"
 
 
-async def test_a_reply_that_nobody_asked_for_is_a_fault():
+async def test_an_unrequested_reply_is_an_agent_error():
     agent = faulty("says-it-twice")
     async with agent, agent.open(Episode(id="e", seed=1, max_turns=10)) as own:
         await own.reply(ASKED)
         with pytest.raises(
             AgentError, match="its reply names episode 'e', but no request was pending"
         ):
-            await said_after_failing(own)
+            await request_until_failure(own)
 
 
-async def test_closed_standard_input_is_a_fault():
+async def test_closed_standard_input_is_an_agent_error():
     agent = faulty("closes-input")
     async with agent, agent.open(Episode(id="e", seed=1, max_turns=10)) as own:
         await own.reply(ASKED)
         with pytest.raises(AgentError, match="it closed its standard input"):
-            await said_after_failing(own)
+            await request_until_failure(own)
 
 
-async def said_after_failing(own):
-    """Ask again and again, as the fault comes some time after the reply."""
+async def request_until_failure(own):
+    """Send requests repeatedly, because the fault comes some time after the reply."""
     for _ in range(200):
         async with asyncio.timeout(20):
             await asyncio.sleep(0.05)
@@ -151,7 +148,7 @@ async def said_after_failing(own):
 
 
 @pytest.mark.parametrize("fault", ["crashes", "garbage", "100-mb", "other-episode"])
-async def test_a_shared_process_that_fails_does_so_for_all_its_dialogues_and_is_followed_by_another(
+async def test_a_failing_shared_process_fails_every_dialogue_and_leaves_no_process(
     play, name, fault
 ):
     done = await play(faulty(fault, name.word, "shared"), dialogues=6, concurrency=3)
@@ -159,7 +156,15 @@ async def test_a_shared_process_that_fails_does_so_for_all_its_dialogues_and_is_
     assert name.processes() == []
 
 
-async def test_a_dialogue_that_ran_out_of_time_does_no_harm_to_others_in_its_process(tmp_path):
+async def test_a_crashed_shared_process_is_followed_by_another(play, tmp_path):
+    agent = faulty("crashes-once", str(tmp_path / "crashed"), "shared")
+    done = await play(agent, dialogues=3, concurrency=1)
+    by_task = {rollout.task_id: rollout for rollout in done}
+    assert by_task.pop("t0").failure.reason == "it ended with code 3"
+    assert [rollout.answer for rollout in by_task.values()] == ["x = 1"] * 2
+
+
+async def test_a_timed_out_dialogue_does_not_affect_the_next_in_its_process(tmp_path):
     slow = tmp_path / "slow.py"
     slow.write_text(SLOW)
     agent = StdioAgent(shlex.join([sys.executable, "-S", str(slow)]))
@@ -195,8 +200,8 @@ for line in sys.stdin:
         ("silent-at-start", "not ready within 1 s"),
     ],
 )
-def test_one_that_does_not_get_ready_is_refused_before_the_run(name, fault, reason, caplog):
-    gc.collect()  # or what an earlier test left behind is recorded in this one
+def test_an_agent_that_does_not_get_ready_is_refused_before_the_run(name, fault, reason, caplog):
+    gc.collect()  # otherwise, what an earlier test left behind is recorded in this one
     caplog.clear()
     seconds = 1.0 if fault == "silent-at-start" else 60.0
     agent = resolve("agent", f"cmd:{command(fault, name.word)}", {"startup_timeout": seconds})
@@ -231,7 +236,7 @@ def test_a_program_that_the_system_cannot_run_is_refused_before_the_run(tmp_path
         describe(StdioAgent(str(broken)))
 
 
-async def test_when_the_machine_can_start_no_more_the_agent_is_not_to_blame():
+async def test_too_many_open_files_at_the_start_is_an_endpoint_error():
     process = AgentProcess(["true"], print)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (1, hard))
@@ -242,7 +247,7 @@ async def test_when_the_machine_can_start_no_more_the_agent_is_not_to_blame():
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_it_is_pinned_by_its_command_its_own_words_and_its_files():
+def test_an_agent_is_pinned_by_its_command_its_ready_message_and_its_files():
     assert describe(faulty("none")) == {
         "class": "colbench_agents.stdio_agent:StdioAgent",
         "protocol": "colbench-agent/1",

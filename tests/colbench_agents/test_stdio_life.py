@@ -1,4 +1,4 @@
-"""Agents over stdin and stdout: what they write on standard error is kept, and nothing is left running."""
+"""Agents over stdin and stdout: what they write to standard error is kept, and no process is left running."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def faulty(fault: str, *more: str) -> StdioAgent:
     return StdioAgent(command(fault, *more))
 
 
-async def test_what_it_says_on_standard_error_is_kept_with_the_dialogue_s_id(play, tmp_path):
+async def test_standard_error_is_kept_with_the_id_of_the_dialogue(play, tmp_path):
     agent = faulty("chatters", "3")
     agent.use_log_folder(tmp_path / "agent-log")
     (done,) = await play(agent)
@@ -94,14 +94,14 @@ async def test_children_end_with_the_dialogue(play, name):
     assert name.processes() == []
 
 
-async def test_one_that_will_not_end_is_killed(play, name):
+async def test_an_agent_that_ignores_sigterm_is_killed(play, name):
     (done,) = await play(faulty("stays", name.word))
     assert done.answer == "x = 1"
     assert name.processes() == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_nothing_outlives_a_killed_harness(name, number):
+def test_no_process_outlives_a_killed_harness(name, number):
     harness = subprocess.Popen(
         [sys.executable, "-c", HARNESS, command("has-children", name.word)],
         stdout=subprocess.PIPE,
@@ -116,7 +116,7 @@ def test_nothing_outlives_a_killed_harness(name, number):
 
 
 @pytest.mark.slow
-def test_nothing_outlives_a_harness_that_was_interrupted_twice(name):
+def test_no_process_outlives_a_harness_interrupted_twice(name):
     harness = subprocess.Popen(
         [sys.executable, "-c", HARNESS, command("has-children", name.word, "stays")],
         stdout=subprocess.PIPE,
@@ -132,7 +132,7 @@ def test_nothing_outlives_a_harness_that_was_interrupted_twice(name):
 
 
 @pytest.mark.slow  # a wait of 11 seconds
-def test_a_shorter_first_wait_leaves_no_program_behind_that_ignores_signals():
+def test_a_program_that_ignores_sigterm_is_killed_after_a_shorter_first_wait():
     async def stopped() -> int:
         loop = "trap '' TERM; echo $$; while true; do sleep 0.2; done"
         program = Program(["sh", "-c", loop], heard=lambda line: None, grace=11)

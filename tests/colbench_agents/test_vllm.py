@@ -1,7 +1,8 @@
-"""The vLLM server manager, against a stand-in executable that starts and lingers like vLLM."""
+"""The vLLM server manager, with a stand-in executable that starts and lingers like vLLM."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import signal
@@ -69,23 +70,25 @@ def processes_of(model: str) -> list[int]:
     return found
 
 
-def wait_until_gone(model: str, seconds: float = 20.0) -> list[int]:
+def wait_until_ended(model: str, seconds: float = 20.0) -> list[int]:
     deadline = time.monotonic() + seconds
     while (left := processes_of(model)) and time.monotonic() < deadline:
         time.sleep(0.05)
     return left
 
 
-async def test_a_server_is_up_inside_and_gone_with_its_children_after(model: str, tmp_path: Path):
+async def test_a_server_runs_inside_its_context_and_ends_with_its_children(
+    model: str, tmp_path: Path
+):
     async with VLLMServer(model, log=tmp_path / "log") as server:
         async with OpenAIChat(f"{model}@{server.base_url}"):
-            """It checks that the server answers and has the model."""
+            """Entering the client checks that the server answers and has the model."""
         assert len(processes_of(model)) == 3, "the watchdog, the server and its child"
     assert processes_of(model) == []
     assert "stand-in: serve" in (tmp_path / "log").read_text()
 
 
-async def test_other_arguments_are_flags_of_the_server(model: str, tmp_path: Path):
+async def test_other_arguments_become_server_flags(model: str, tmp_path: Path):
     log = tmp_path / "log"
     async with VLLMServer(model, log=log, tensor_parallel_size=8, enforce_eager=True) as server:
         assert server.model == model
@@ -93,9 +96,7 @@ async def test_other_arguments_are_flags_of_the_server(model: str, tmp_path: Pat
     assert first.endswith(" --tensor-parallel-size=8 --enforce-eager")
 
 
-async def test_replies_are_drawn_from_the_whole_distribution_unless_the_checkpoint_s_cut_is_asked_for(
-    model: str, tmp_path: Path
-):
+async def test_generation_config_is_vllm_unless_set_otherwise(model: str, tmp_path: Path):
     for log, changes, expected in (
         (tmp_path / "one", {}, "vllm"),
         (tmp_path / "other", {"generation_config": "auto"}, "auto"),
@@ -114,7 +115,7 @@ def test_true_is_a_bare_flag_and_false_its_negation():
     ]
 
 
-def test_the_name_that_the_server_gives_the_model_is_the_one_to_ask_for(model: str):
+def test_the_served_model_name_is_the_model_to_request(model: str):
     assert VLLMServer(model, served_model_name="mine").model == "mine"
 
 
@@ -128,9 +129,7 @@ async def test_waiting_for_the_start_is_reported(model: str, caplog: pytest.LogC
     assert "vLLM is up after" in caplog.text
 
 
-async def test_a_server_that_dies_is_reported_at_once_with_its_last_words(
-    model: str, tmp_path: Path
-):
+async def test_a_server_that_exits_is_reported_with_its_last_log_line(model: str, tmp_path: Path):
     log = tmp_path / "log"
     with pytest.raises(UserError) as failed:
         async with VLLMServer(model, log=log, dies=True):
@@ -141,7 +140,7 @@ async def test_a_server_that_dies_is_reported_at_once_with_its_last_words(
     assert processes_of(model) == [], "the child that the dead server left behind"
 
 
-async def test_a_server_that_is_too_slow_is_stopped(model: str):
+async def test_a_server_that_starts_too_slowly_is_stopped(model: str):
     with pytest.raises(UserError, match=r"did not start within 0\.5 s.*startup_timeout=SECONDS"):
         async with VLLMServer(model, startup_timeout=0.5, seconds_to_start=60):
             pytest.fail("it never was up")
@@ -155,7 +154,7 @@ async def test_an_exception_inside_stops_the_server(model: str):
     assert processes_of(model) == []
 
 
-async def test_the_temporary_log_is_kept_only_if_something_went_wrong(model: str):
+async def test_the_temporary_log_is_kept_only_after_a_failure(model: str):
     async with VLLMServer(model) as server:
         assert server.log is not None
         assert "stand-in" in server.log.read_text()
@@ -168,7 +167,7 @@ async def test_the_temporary_log_is_kept_only_if_something_went_wrong(model: str
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_nothing_outlives_a_harness_that_is_killed(model: str, number: signal.Signals):
+def test_no_process_outlives_a_killed_harness(model: str, number: signal.Signals):
     with subprocess.Popen(
         [sys.executable, "-c", HARNESS, model],
         stdout=subprocess.PIPE,
@@ -180,14 +179,14 @@ def test_nothing_outlives_a_harness_that_is_killed(model: str, number: signal.Si
         assert len(processes_of(model)) == 3
         harness.send_signal(number)
         assert harness.wait(20) != 0
-    assert wait_until_gone(model) == []
+    assert wait_until_ended(model) == []
 
 
-async def test_nothing_outlives_a_watchdog_that_is_terminated(model: str):
+async def test_no_process_outlives_a_terminated_watchdog(model: str):
     async with VLLMServer(model):
         watchdog = min(processes_of(model))
         os.kill(watchdog, signal.SIGTERM)
-        assert wait_until_gone(model) == []
+        assert wait_until_ended(model) == []
 
 
 @pytest.mark.slow
@@ -198,10 +197,10 @@ async def test_a_server_that_ignores_the_request_to_stop_is_killed(model: str):
 
 
 @pytest.mark.parametrize("moment", ["starting", "up"])
-def test_a_signal_ends_a_run_within_ten_seconds_and_a_stubborn_server_after_it(
+def test_a_signal_ends_the_run_within_ten_seconds_and_the_server_after_it(
     model: str, tmp_path: Path, moment: str
 ):
-    """The run does not wait for the server's end; the watchdog brings it about."""
+    """Check that the run does not wait for the server's end, which the watchdog brings about."""
     (tmp_path / "human.py").write_text(SLOW_HUMAN)
     args = {"stubborn": "true"} | ({"seconds_to_start": "60"} if moment == "starting" else {})
     flags = [f"--agent-arg={name}={value}" for name, value in args.items()]
@@ -222,10 +221,22 @@ def test_a_signal_ends_a_run_within_ten_seconds_and_a_stubborn_server_after_it(
         harness.send_signal(signal.SIGTERM)
         assert harness.wait(20) == 128 + signal.SIGTERM
         assert time.monotonic() - start < 10
-    assert wait_until_gone(model, 30) == []
+    assert wait_until_ended(model, 30) == []
 
 
-async def test_a_port_that_is_taken_is_waited_for_and_then_named(model: str):
+async def test_a_server_starts_once_its_port_is_free(model: str):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        server = VLLMServer(model, port=other.getsockname()[1])
+        starting = asyncio.create_task(server.__aenter__())
+        await asyncio.sleep(0.1)
+        assert not starting.done()
+        assert processes_of(model) == []
+    await starting
+    assert processes_of(model) != []
+    await server.__aexit__(None)
+
+
+async def test_a_port_that_stays_in_use_is_named_in_the_error(model: str):
     with socket.create_server(("127.0.0.1", 0)) as other:
         server = VLLMServer(model, port=other.getsockname()[1])
         server.port_timeout = 0.2
@@ -233,7 +244,7 @@ async def test_a_port_that_is_taken_is_waited_for_and_then_named(model: str):
             await server.__aenter__()
 
 
-async def test_the_agent_speaks_with_the_model_of_its_own_server(model: str):
+async def test_the_agent_gets_replies_from_the_model_of_its_own_server(model: str):
     async with VLLMAgent(model, max_tokens=32) as agent:
         async with agent.open(Episode(id="1", seed=0, max_turns=10)) as speaker:
             said = await speaker.reply([Message(role="user", content="hello")])
@@ -243,12 +254,12 @@ async def test_the_agent_speaks_with_the_model_of_its_own_server(model: str):
     assert processes_of(model) == []
 
 
-def test_what_is_recorded_of_the_agent_does_not_depend_on_the_port(model: str):
+def test_the_agents_description_does_not_depend_on_the_port(model: str):
     assert VLLMAgent(model).describe() == VLLMAgent(model, port=9).describe()
     assert VLLMAgent(model).describe()["model"] == model
 
 
-def test_a_missing_executable_is_named_with_the_way_to_get_it(
+def test_a_missing_executable_is_reported_with_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     monkeypatch.setenv("COLBENCH_VLLM", str(tmp_path / "nowhere"))
@@ -268,14 +279,14 @@ def test_a_missing_executable_is_named_with_the_way_to_get_it(
         ("some/model", {"host": "0.0.0.0"}, "host cannot be set"),
     ],
 )
-def test_a_mistake_is_refused_before_anything_starts(
+def test_invalid_arguments_are_refused_before_anything_starts(
     model: str, args: dict[str, str], message: str
 ):
     with pytest.raises(UserError, match=message):
         VLLMAgent(model, **args)
 
 
-def test_the_tail_of_a_log_shows_what_was_last_on_the_screen(tmp_path: Path):
+def test_the_tail_of_a_log_shows_the_last_lines_as_on_screen(tmp_path: Path):
     log = tmp_path / "log"
     log.write_bytes(b"first\n\x1b[1mloading 10%\rloading 100%\x1b[0m\n\nsecond \xff\n")
     assert tail(log, 2) == ["loading 100%", "second \ufffd"]
@@ -288,5 +299,5 @@ async def test_agent_and_human_with_the_same_model_and_flags_share_one_server(mo
             assert human.chat.base_url == agent.agent.chat.base_url
             assert len(processes_of(model)) == 3, "the watchdog, the server and its child"
         assert len(processes_of(model)) == 3
-    assert wait_until_gone(model) == []
+    assert wait_until_ended(model) == []
     assert VLLMHuman(model).chat.base_url != agent.agent.chat.base_url

@@ -1,4 +1,4 @@
-"""An agent over stdin and stdout that keeps every rule, but for the one fault that its argument names."""
+"""An agent over stdin and stdout that keeps every rule except for the one fault that its argument names."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ FIELDS = {
     "end": {"type", "episode"},
 }
 requests: dict[str, str] = {}
-"""The first request, by dialogue."""
+"""The first request of each dialogue."""
 seen: list[str] = []
-"""The dialogues that were begun, in that order."""
+"""The dialogues that were started, in order."""
 
 
 def send(message: dict) -> None:
@@ -30,7 +30,7 @@ def send(message: dict) -> None:
         held.flush()
 
 
-def hear(line: str) -> dict:
+def receive(line: str) -> dict:
     if FAULT == "reads-short-lines" and len(line) > 65536:
         raise ValueError("Separator is not found, and chunk exceed the limit")
     if FAULT == "reads-ascii":
@@ -69,19 +69,26 @@ def when_asked(episode: str, messages: list[dict]) -> None:
     turn = (len(messages) + 1) // 2
     if FAULT == "dies-in-turn-2" and turn == 2:
         raise MemoryError
-    send({"type": "reply", "episode": named(episode), "content": words(episode, turn), **usage()})
+    send(
+        {
+            "type": "reply",
+            "episode": episode_name(episode),
+            "content": reply_text(episode, turn),
+            **usage(),
+        }
+    )
     if FAULT == "says-it-again-later":
         time.sleep(0.05)
         send({"type": "reply", "episode": episode, "content": "And another thing."})
 
 
-def named(episode: str) -> str:
+def episode_name(episode: str) -> str:
     if FAULT == "knows-one-dialogue":
         return seen[-1]
     return "x" if FAULT == "names-another" else episode
 
 
-def words(episode: str, turn: int) -> str:
+def reply_text(episode: str, turn: int) -> str:
     if FAULT == "says-nothing":
         return "  \n"
     if FAULT == "never-answers" or turn == 1:
@@ -94,7 +101,7 @@ def usage() -> dict:
     return {"usage": {"prompt_tokens": -1}} if FAULT == "counts-below-zero" else {}
 
 
-def when_over(episode: str) -> None:
+def when_ended(episode: str) -> None:
     if FAULT == "says-goodbye":
         send({"type": "reply", "episode": episode, "content": "Goodbye."})
 
@@ -102,13 +109,13 @@ def when_over(episode: str) -> None:
 def main() -> None:
     at_start()
     for line in sys.stdin:
-        message = hear(line)
+        message = receive(line)
         if message["type"] == "start":
             when_started(message["episode"])
         elif message["type"] == "messages":
             when_asked(message["episode"], message["messages"])
         else:
-            when_over(message["episode"])
+            when_ended(message["episode"])
             if FAULT == "ends-at-end-alone":
                 return
     if FAULT == "says-goodbye-to-all":
@@ -117,5 +124,5 @@ def main() -> None:
         time.sleep(1000)
 
 
-held = open(os.dup(1), "w", buffering=1 << 20)  # noqa: SIM115 - as C's stdio and Node's pipes are
+held = open(os.dup(1), "w", buffering=1 << 20)  # noqa: SIM115 - buffered like C's stdio and Node's pipes
 main()

@@ -1,4 +1,4 @@
-"""Agents over HTTP that keep every rule, each but for the one fault that the first part of its path names."""
+"""Agents over HTTP; each keeps every rule except for the one fault that the first part of its path names."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BEGUN: defaultdict[str, Begun] = defaultdict(Begun)
 
 
 class Handler(BaseHTTPRequestHandler):
-    """The four requests."""
+    """A handler of the four requests of the protocol."""
 
     def do_GET(self) -> None:
         """Send the agent's description."""
@@ -101,7 +101,7 @@ class Handler(BaseHTTPRequestHandler):
         return BEGUN[self.fault]
 
     def send(self, status: int, body: object = None, more: int = 0) -> None:
-        """Answer; with `more`, promise this many bytes more than come."""
+        """Send the response; with `more`, declare this many bytes more than are sent."""
         content = b"" if body is None else json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(content) + more))
@@ -109,7 +109,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, *_: object) -> None:
-        """Be quiet."""
+        """Log nothing."""
 
 
 if __name__ == "__main__":

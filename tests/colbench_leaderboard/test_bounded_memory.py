@@ -1,4 +1,4 @@
-"""Packing keeps little of each dialogue."""
+"""Packing keeps little of each dialogue in memory."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import pytest
 import colbench
 
 FEW, MANY = 10, 510
-"""Trials of ten tasks."""
+"""Numbers of trials, for each of ten tasks."""
 BYTES = 2_000
-"""Most bytes by which each further dialogue may increase memory; a dialogue that is held takes 15,000 and more."""
+"""Maximum memory for each additional dialogue. A dialogue that stays in memory takes at least 15,000 bytes."""
 SUBMISSION = """
 name = "Many"
 organization = "ColBench"
@@ -27,7 +27,9 @@ tools = "none"
 
 
 @pytest.mark.weekly
-def test_the_memory_of_packing_hardly_grows_with_the_dialogues(tmp_path, multiplied, peak_memory):
+def test_packing_memory_hardly_grows_with_the_number_of_dialogues(
+    tmp_path, multiplied, peak_memory
+):
     meta = tmp_path / "submission.toml"
     meta.write_text(SUBMISSION)
     colbench.evaluate(agent="demonstrator", limit=10, out=tmp_path / "run")

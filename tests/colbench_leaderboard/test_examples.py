@@ -1,4 +1,4 @@
-"""The example board is rebuilt by one command, and its rows are those of docs/results.md."""
+"""The example board, which one command rebuilds, and its rows in docs/results.md."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BUNDLES = sorted((EXAMPLES / "bundles").glob("*.tar.gz"))
 
 
 def run(*words: str | Path) -> str:
-    """Return standard output of a command that finds this environment's `colbench`."""
+    """Return the standard output of a command that uses this environment's `colbench`."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     env = {**os.environ, "PATH": path}
     done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
@@ -40,7 +40,7 @@ def board(tmp_path_factory) -> Path:
 
 
 @pytest.mark.weekly
-def test_the_example_board_is_rebuilt_to_the_same_bytes_after_an_interruption(board, tmp_path):
+def test_an_interrupted_example_board_is_completed_to_the_same_bytes(board, tmp_path):
     shutil.copytree(board / "store", tmp_path / "store")
     log = tmp_path / "store" / "log.jsonl"
     log.write_bytes(log.read_bytes().splitlines(keepends=True)[0])
@@ -51,7 +51,7 @@ def test_the_example_board_is_rebuilt_to_the_same_bytes_after_an_interruption(bo
 
 
 @pytest.mark.weekly
-def test_the_rule_based_agents_stand_on_the_example_board_in_their_order(board):
+def test_the_example_board_ranks_the_rule_based_agents_in_the_expected_order(board):
     shown = read_standings(board / "store", head=None).boards[0]
     names = [row.name for row in shown.rows]
     known = [name for name in names if name in {"interviewer", "demonstrator", "guesser"}]
@@ -60,7 +60,7 @@ def test_the_rule_based_agents_stand_on_the_example_board_in_their_order(board):
 
 
 @pytest.mark.parametrize("bundle", BUNDLES, ids=lambda path: path.name)
-def test_every_bundle_is_a_row_of_the_results(bundle):
+def test_every_example_bundle_has_a_row_on_the_results_page(bundle):
     with read_bundle(bundle) as read:
         row = f"| {read.submission.name.rsplit(', ', 1)[0]} | {read.lock.tasks.count} bundled |"
         digest = read.digest
@@ -69,7 +69,7 @@ def test_every_bundle_is_a_row_of_the_results(bundle):
 
 
 @pytest.mark.weekly
-def test_a_row_is_measured_verified_and_measured_again_to_the_same_receipt(tmp_path):
+def test_measuring_a_row_again_gives_the_same_receipt_and_row(tmp_path):
     words = (sys.executable, EXAMPLES / "measure.py", tmp_path / "out")
     chosen = ("--only", "guesser-bundled", "--limit", "3")
 
@@ -79,7 +79,7 @@ def test_a_row_is_measured_verified_and_measured_again_to_the_same_receipt(tmp_p
     assert run(*words, *chosen) == once
 
 
-def test_every_model_is_measured_on_both_servers_and_sets_in_one_turn_and_in_several(tmp_path):
+def test_measurements_of_a_model_cover_all_servers_task_sets_and_settings(tmp_path):
     words = (sys.executable, EXAMPLES / "measure.py", tmp_path, "--model", "My model=folder")
     listed = run(*words, "--list", "--only", "my-model").split()
     assert listed == [

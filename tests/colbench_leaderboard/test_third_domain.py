@@ -1,4 +1,4 @@
-"""A domain of another package, from a run to a board: its metric has other bounds and digits, no success, and turns."""
+"""A domain from another package, from a run to a board, with other bounds and digits, scores by turn, no success."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ tools = "none"
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory) -> Path:
-    """Return a folder with the package, an agent, and what an entry says of itself."""
+def workspace(tmp_path_factory) -> Path:
+    """Return a folder with the package, an agent, and the metadata of an entry."""
     folder = tmp_path_factory.mktemp("third")
     information = folder / "numbers-1.0.dist-info"
     information.mkdir()
@@ -99,11 +99,11 @@ def place(tmp_path_factory) -> Path:
     return folder
 
 
-def python(place: Path, *words: str) -> str:
+def python(workspace: Path, *words: str) -> str:
     done = subprocess.run(
         [sys.executable, *words],
-        cwd=place,
-        env={**os.environ, "PYTHONPATH": str(place)},
+        cwd=workspace,
+        env={**os.environ, "PYTHONPATH": str(workspace)},
         capture_output=True,
         text=True,
         check=False,
@@ -112,28 +112,28 @@ def python(place: Path, *words: str) -> str:
     return done.stdout
 
 
-def colbench(place: Path, *words: str) -> str:
-    return python(place, "-m", "colbench.cli", *words)
+def colbench(workspace: Path, *words: str) -> str:
+    return python(workspace, "-m", "colbench.cli", *words)
 
 
 @pytest.fixture(scope="module")
-def bundle(place) -> Path:
+def bundle(workspace) -> Path:
     """Return the bundle of a run on the domain's own tasks."""
-    colbench(place, "eval", "--agent", "agent.py:Agent", "--domain", "numbers", "--out", "run")
-    colbench(place, "submit", "pack", "run", "--meta", "submission.toml", "--out", "bundle")
-    return place / "bundle"
+    colbench(workspace, "eval", "--agent", "agent.py:Agent", "--domain", "numbers", "--out", "run")
+    colbench(workspace, "submit", "pack", "run", "--meta", "submission.toml", "--out", "bundle")
+    return workspace / "bundle"
 
 
 @pytest.mark.weekly
-def test_a_bundle_of_another_packages_domain_is_verified_with_its_own_tasks(place, bundle):
-    shown = colbench(place, "verify", "bundle", "--out", "verified")
+def test_a_bundle_of_another_packages_domain_is_verified_with_its_own_tasks(workspace, bundle):
+    shown = colbench(workspace, "verify", "bundle", "--out", "verified")
     assert "closeness    4.44  (1.00 to 9.33)" in shown.replace("\n", " ")
-    summary = json.loads((place / "verified" / "summary.json").read_bytes())
+    summary = json.loads((workspace / "verified" / "summary.json").read_bytes())
     assert summary["domain"] == "numbers"
     assert summary["value"]["mean"] == 4.44
     assert (summary["success"], summary["pass_k"]) == (None, [])
     assert summary["success_by_turn"][:2] == [1.0, 4.44]
-    lines = (place / "verified" / "scores.jsonl").read_text().splitlines()
+    lines = (workspace / "verified" / "scores.jsonl").read_text().splitlines()
     cells = [json.loads(line) for line in lines]
     assert [cell["value"] for cell in cells] == [3.0, 9.33, 1.0]
     assert cells[0]["by_turn"] == [3.0, 3.0]
@@ -142,25 +142,25 @@ def test_a_bundle_of_another_packages_domain_is_verified_with_its_own_tasks(plac
 
 
 @pytest.mark.slow
-def test_the_package_of_the_domain_is_shown_with_the_run_and_its_verification(place, bundle):
+def test_reports_and_receipts_name_the_package_of_the_domain(workspace, bundle):
     assert '<th scope="row">Domain, numbers</th><td>numbers 1.0' in (
-        place / "run" / "report.html"
+        workspace / "run" / "report.html"
     ).read_text("utf-8")
-    shown = colbench(place, "verify", "bundle", "--out", "verified")
+    shown = colbench(workspace, "verify", "bundle", "--out", "verified")
     assert "\ndomain   numbers 1.0\n" in shown
-    receipt = json.loads((place / "verified" / "receipt.json").read_bytes())
+    receipt = json.loads((workspace / "verified" / "receipt.json").read_bytes())
     assert (receipt["domain_package"], receipt["findings"]) == ("numbers 1.0", [])
 
 
-def test_another_version_of_the_domains_package_is_flagged(place, bundle):
-    metadata = place / "numbers-1.0.dist-info" / "METADATA"
+def test_another_version_of_the_domains_package_is_flagged(workspace, bundle):
+    metadata = workspace / "numbers-1.0.dist-info" / "METADATA"
     stated = metadata.read_text()
     metadata.write_text(stated.replace("1.0", "2.0"))
     try:
-        colbench(place, "verify", "bundle", "--out", "newer")
+        colbench(workspace, "verify", "bundle", "--out", "newer")
     finally:
         metadata.write_text(stated)
-    receipt = json.loads((place / "newer" / "receipt.json").read_bytes())
+    receipt = json.loads((workspace / "newer" / "receipt.json").read_bytes())
     (finding,) = receipt["findings"]
     assert (finding["rule"], finding["severity"]) == ("lock.version", "flag")
     assert finding["message"] == ("domain numbers of numbers 1.0, verified with numbers 2.0")
@@ -168,7 +168,7 @@ def test_another_version_of_the_domains_package_is_flagged(place, bundle):
     assert receipt["level"] == "V2"
 
 
-def test_without_the_domains_package_a_bundle_is_not_judged(place, bundle, tmp_path):
+def test_a_bundle_is_not_verified_without_the_domains_package(workspace, bundle, tmp_path):
     command = [sys.executable, "-m", "colbench.cli", "verify", str(bundle), "--out", "out"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2, done.stdout
@@ -176,10 +176,10 @@ def test_without_the_domains_package_a_bundle_is_not_judged(place, bundle, tmp_p
 
 
 @pytest.mark.slow
-def test_an_entry_of_another_packages_domain_stands_on_its_board(place, bundle):
-    colbench(place, "leaderboard", "init", "store")
-    colbench(place, "leaderboard", "accept", "store", "bundle")
-    audited = json.loads(colbench(place, "leaderboard", "audit", "store", "--verify", "--json"))
+def test_an_entry_of_another_packages_domain_appears_on_its_board(workspace, bundle):
+    colbench(workspace, "leaderboard", "init", "store")
+    colbench(workspace, "leaderboard", "accept", "store", "bundle")
+    audited = json.loads(colbench(workspace, "leaderboard", "audit", "store", "--verify", "--json"))
     assert (audited["standing"], audited["verified"], audited["faults"]) == (1, 1, [])
     boards = (
         "from pathlib import Path\n"
@@ -187,17 +187,17 @@ def test_an_entry_of_another_packages_domain_stands_on_its_board(place, bundle):
         "(board,) = read_standings(Path('store')).boards\n"
         "print(board.domain, board.rows[0].name, board.rows[0].success, board.ceiling.success)"
     )
-    assert python(place, "-c", boards) == "numbers Guesser None None\n"
-    colbench(place, "leaderboard", "build", "store", "--out", "site")
-    (page,) = (place / "site" / "entries").glob("*/index.html")
+    assert python(workspace, "-c", boards) == "numbers Guesser None None\n"
+    colbench(workspace, "leaderboard", "build", "store", "--out", "site")
+    (page,) = (workspace / "site" / "entries").glob("*/index.html")
     text = page.read_text("utf-8")
     assert f"and ColBench {__version__} with numbers 1.0." in text
     assert text.count('<tr><th scope="row">Domain</th><td><bdi>numbers 1.0</bdi></td></tr>') == 2
 
 
-def test_the_tasks_of_the_standard_track_are_those_that_domains_name(place):
+def test_a_domain_names_its_task_sets_for_the_standard_track(workspace):
     tracks = (
         "from colbench_leaderboard.bundle.tracks import is_standard, own_sources\n"
         "print(is_standard('numbers:all'), 'numbers:all' in own_sources(), is_standard('numbers'))"
     )
-    assert python(place, "-c", tracks) == "True True False\n"
+    assert python(workspace, "-c", tracks) == "True True False\n"

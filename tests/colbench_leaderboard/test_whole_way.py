@@ -1,4 +1,4 @@
-"""The whole way by the command line: three runs become entries, and a second clone finds the very same of them."""
+"""All steps on the command line: three runs become entries, and a second clone verifies them to the same receipts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from colbench_leaderboard.store.log import read_log
 from colbench_leaderboard.verify.receipt import RECEIPT, SCORES, SUMMARY
 
 AGENTS = ("blank", "guesser", "interviewer")
-"""From the worst to the best."""
+"""Agents from the worst to the best."""
 META = """
 name = "{}"
 organization = "ColBench"
@@ -52,21 +52,21 @@ def files(folder: Path) -> dict[str, bytes]:
     }
 
 
-class Way(NamedTuple):
-    """The state after the maintainers have accepted the three entries."""
+class Leaderboard(NamedTuple):
+    """A leaderboard of which the maintainers have accepted the three entries."""
 
     runs: Path
     bare: Path
-    """The leaderboard's repository, as it stands on a server."""
+    """The leaderboard's repository on a server."""
     work: Path
     """The maintainers' clone of it."""
     entries: dict[str, str]
-    """Digests by name."""
+    """Digests of the entries by name."""
     head: str
-    """The head of the log, as the maintainers noted it."""
+    """The head of the log that the maintainers saved."""
 
 
-def found(folder: Path) -> dict[str, bytes]:
+def verified_files(folder: Path) -> dict[str, bytes]:
     return {name: (folder / name).read_bytes() for name in (RECEIPT, SCORES, SUMMARY)}
 
 
@@ -79,7 +79,7 @@ def packed(run: Path, name: str, out: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory) -> Path:
-    """Return six tasks, played by each."""
+    """Return a folder with a run of each agent on six tasks."""
     folder = tmp_path_factory.mktemp("runs")
     for agent in AGENTS:
         assert main(["eval", "--agent", agent, "--limit", "6", "--out", str(folder / agent)]) == 0
@@ -87,8 +87,8 @@ def runs(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def way(runs, tmp_path_factory) -> Way:
-    """Return the leaderboard after the three were packed, pushed as branches, merged, verified and accepted."""
+def published(runs, tmp_path_factory) -> Leaderboard:
+    """Return the leaderboard after the runs were packed, pushed as branches, merged, verified, and accepted."""
     folder = tmp_path_factory.mktemp("way")
     bare, work = folder / "board.git", folder / "board"
     assert main(["leaderboard", "init", str(work)]) == 0
@@ -100,14 +100,14 @@ def way(runs, tmp_path_factory) -> Way:
 
     for agent in AGENTS:
         submit(packed(runs / agent, agent, folder / f"{agent}.tar.gz"), bare, folder)
-        take_in(work, agent)
+        merge_and_accept(work, agent)
     log = read_log(work)
     entries = dict(zip(AGENTS, log.standing(), strict=True))
-    return Way(runs, bare, work, entries, log.head)
+    return Leaderboard(runs, bare, work, entries, log.head)
 
 
 def submit(bundle: Path, bare: Path, folder: Path) -> None:
-    """Submit as an outsider does: the first bundle through a clone, the others to the address."""
+    """Submit a bundle like an outsider: the first one through a clone, the others to the URL."""
     if "blank" not in bundle.name:
         assert main(["submit", "push", str(bundle), "--to", bare.as_uri(), "--yes"]) == 0
         return
@@ -118,8 +118,8 @@ def submit(bundle: Path, bare: Path, folder: Path) -> None:
     git(clone, "push", "--quiet", "origin", branch)
 
 
-def take_in(work: Path, agent: str) -> None:
-    """Handle a pull request as the maintainers do."""
+def merge_and_accept(work: Path, agent: str) -> None:
+    """Merge, verify, and accept a pull request like the maintainers."""
     git(work, "fetch", "--quiet", "origin")
     branch = git(work, "branch", "--remotes", "--list", "--format=%(refname)", f"*/{agent}-*")
     base = git(work, "rev-parse", "HEAD")
@@ -130,36 +130,36 @@ def take_in(work: Path, agent: str) -> None:
     assert main(["leaderboard", "accept", str(work), str(bundle)]) == 0
     record = read_log(work).records[-1]
     assert (record.decision, record.bundle) == ("accepted", digest)
-    assert found(bundle.with_name("verified") / record.receipt) == found(out)
+    assert verified_files(bundle.with_name("verified") / record.receipt) == verified_files(out)
     git(work, "add", "--all")
     git(work, "commit", "--quiet", "--message", f"Accept {agent}")
     git(work, "push", "--quiet", "origin", "HEAD:main")
 
 
 @pytest.fixture(scope="module")
-def clone(way, tmp_path_factory) -> Path:
+def clone(published, tmp_path_factory) -> Path:
     """Return another person's clone of the leaderboard."""
     folder = tmp_path_factory.mktemp("elsewhere") / "leaderboard"
-    git(folder.parent, "clone", "--quiet", way.bare.as_uri(), str(folder))
+    git(folder.parent, "clone", "--quiet", published.bare.as_uri(), str(folder))
     return folder
 
 
 @pytest.mark.slow
-def test_a_second_clone_verifies_all_entries_to_the_same_receipts(way, clone, tmp_path):
+def test_a_second_clone_verifies_all_entries_to_the_same_receipts(published, clone, tmp_path):
     for record in read_log(clone).records:
         out = tmp_path / record.bundle
         bundle = clone / "entries" / record.bundle / "bundle"
         assert main(["verify", str(bundle), "--out", str(out)]) == 0
-        assert found(out) == found(bundle.with_name("verified") / record.receipt)
+        assert verified_files(out) == verified_files(bundle.with_name("verified") / record.receipt)
 
-    audit = ["leaderboard", "audit", str(clone), "--verify", "--head", way.head, "--json"]
+    audit = ["leaderboard", "audit", str(clone), "--verify", "--head", published.head, "--json"]
     command = [sys.executable, "-m", "colbench.cli", *audit]
     elsewhere = {"TZ": "Pacific/Auckland", "LC_ALL": "C", "PYTHONHASHSEED": "7"}
     done = subprocess.run(
         command, env=os.environ | elsewhere, cwd=tmp_path, check=True, capture_output=True
     )
     assert json.loads(done.stdout) == {
-        "head": way.head, "records": 3, "standing": 3, "verified": 3,
+        "head": published.head, "records": 3, "standing": 3, "verified": 3,
         "signed": 0, "keepers": [], "faults": [],
     }  # fmt: skip
     assert git(clone, "status", "--porcelain") == ""  # nothing was written there
@@ -173,8 +173,10 @@ def site(clone, tmp_path_factory) -> Path:
 
 
 @pytest.mark.weekly
-def test_the_site_of_any_clone_is_the_same_and_has_the_three_in_their_order(way, site, tmp_path):
-    assert main(["leaderboard", "build", str(way.work), "--out", str(tmp_path / "site")]) == 0
+def test_sites_of_two_clones_are_identical_and_rank_the_three_entries_in_order(
+    published, site, tmp_path
+):
+    assert main(["leaderboard", "build", str(published.work), "--out", str(tmp_path / "site")]) == 0
     assert files(tmp_path / "site") == files(site)
     (board,) = site.glob("boards/*/board.json")
     rows = json.loads(board.read_text())["rows"]
@@ -182,7 +184,7 @@ def test_the_site_of_any_clone_is_the_same_and_has_the_three_in_their_order(way,
     assert [row["rank"]["place"] for row in rows] == [1, 2, 3]
     assert [row["level"] for row in rows] == ["V2"] * 3
     for row in rows:
-        rollouts = (way.runs / row["name"] / "rollouts.jsonl").read_text().splitlines()
+        rollouts = (published.runs / row["name"] / "rollouts.jsonl").read_text().splitlines()
         values = [json.loads(line)["scores"]["default"]["value"] for line in rollouts]
         assert row["value"]["mean"] == pytest.approx(sum(values) / len(values), abs=1e-6)
     shown = re.findall(r"<bdi>(\w+)</bdi></a>", board.with_name("index.html").read_text())
@@ -190,10 +192,10 @@ def test_the_site_of_any_clone_is_the_same_and_has_the_three_in_their_order(way,
 
 
 @pytest.mark.weekly
-def test_what_an_entrys_page_says_to_run_gives_the_receipt_that_it_shows(
-    way, clone, runs, tmp_path, monkeypatch
+def test_the_command_on_an_entrys_page_reproduces_the_receipt_it_shows(
+    published, clone, runs, tmp_path, monkeypatch
 ):
-    """Also of an entry that was flagged, as it shares transcripts with others."""
+    """Check an entry that is flagged because it shares transcripts with another entry."""
     copy = packed(runs / "interviewer", "Copycat", tmp_path / "copycat.tar.gz")
     store, site = tmp_path / "store", tmp_path / "site"
     shutil.copytree(clone, store)
@@ -214,7 +216,7 @@ def test_what_an_entrys_page_says_to_run_gives_the_receipt_that_it_shows(
         return page, command
 
     page, command = verified_by_the_page()
-    original = way.entries["interviewer"]
+    original = published.entries["interviewer"]
     assert "audit.duplicates" in page
     assert f"--against {original[:12]}.tar.gz" in command
     remove = ["leaderboard", "remove", str(store), original, "--reason", "asked for"]

@@ -37,6 +37,6 @@ async def test_the_guesser_asks_nothing_and_seldom_finds_the_query():
     assert sum(has_query(said[-1], task.hidden.reference) for task, said in talks) <= 3
 
 
-async def test_other_requests_get_an_answer_at_once():
+async def test_the_asker_answers_other_requests_immediately():
     asked = [Message(role="user", content="Please write a function.")]
     assert (await Asker().reply(asked)).startswith(ANSWER_MARKER)

@@ -1,4 +1,4 @@
-"""The scorer of the SQL example: what counts as the same rows, and what a query cannot do."""
+"""The scorer of the SQL example: which rows count as the same, and what a query cannot do."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ async def score(
     return (await scorer.score(task, answer))["default"]
 
 
-async def test_an_answer_is_right_that_gives_the_same_rows(scorer: QueryScorer):
+async def test_an_answer_that_gives_the_same_rows_is_correct(scorer: QueryScorer):
     answer = "Here it is:\n```sql\nSELECT word, n + 0.0 AS number FROM t ORDER BY 2;\n```"
     found = await score(scorer, answer, "SELECT word, n FROM t ORDER BY n")
     assert (found.value, found.success, found.metrics) == (1.0, True, {"rows": 1.0})
     assert "bubblewrap" in found.environment or "seccomp" in found.environment
 
 
-async def test_the_order_counts_where_the_reference_has_one(scorer: QueryScorer):
+async def test_the_order_of_rows_counts_only_if_the_reference_has_one(scorer: QueryScorer):
     backward = "SELECT n FROM t ORDER BY n DESC"
     ordered = await score(scorer, backward, "SELECT n FROM t ORDER BY n")
     assert (ordered.value, ordered.success) == (pytest.approx(1 / 3), False)
@@ -57,11 +57,11 @@ async def test_the_order_counts_where_the_reference_has_one(scorer: QueryScorer)
         ("SELECT border FROM bypass", False),
     ],
 )
-def test_only_an_order_of_the_whole_query_is_one(query: str, ordered: bool):
+def test_only_an_order_by_of_the_whole_query_makes_it_ordered(query: str, ordered: bool):
     assert is_ordered(query) is ordered
 
 
-async def test_some_databases_and_some_rows_may_be_right(scorer: QueryScorer):
+async def test_a_partly_correct_answer_is_scored_by_databases_and_rows(scorer: QueryScorer):
     found = await score(scorer, "SELECT n FROM t WHERE n < 3", "SELECT n FROM t")
     assert [check.outcome for check in found.checks] == ["wrong", "passed", "wrong"]
     assert found.value == pytest.approx(1 / 3)
@@ -82,7 +82,7 @@ async def test_some_databases_and_some_rows_may_be_right(scorer: QueryScorer):
         ("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c", "rows"),
     ],
 )
-async def test_a_query_that_does_anything_else_is_an_error(
+async def test_a_query_that_is_not_one_valid_bounded_select_is_an_error(
     scorer: QueryScorer, query: str, why: str
 ):
     found = await score(scorer, query, "SELECT n FROM t")
@@ -91,13 +91,13 @@ async def test_a_query_that_does_anything_else_is_an_error(
     assert why in found.checks[0].actual
 
 
-async def test_a_query_without_an_end_runs_into_the_time_limit(scorer: QueryScorer):
+async def test_an_endless_query_times_out(scorer: QueryScorer):
     endless = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT MAX(n) FROM c"
     found = await score(scorer, endless, "SELECT n FROM t", DATABASES[:1])
     assert [check.outcome for check in found.checks] == ["timeout"]
 
 
-async def test_as_many_rows_as_are_allowed_count(scorer: QueryScorer):
+async def test_a_result_with_the_maximum_number_of_rows_is_scored(scorer: QueryScorer):
     numbers = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < {}) SELECT n FROM c"
     most = numbers.format(MOST_ROWS)
     assert (await score(scorer, most, most, DATABASES[:1])).success
@@ -110,7 +110,7 @@ async def test_an_empty_or_very_long_answer_is_not_run(scorer: QueryScorer, answ
     assert "characters" in found.note
 
 
-async def test_a_reference_that_fails_judges_nobody(scorer: QueryScorer):
+async def test_a_failing_reference_leaves_the_answer_unscored(scorer: QueryScorer):
     found = await score(scorer, "SELECT n FROM t", "SELECT x FROM t")
     assert (found.value, found.success) == (None, None)
     assert {check.outcome for check in found.checks} == {"unscorable"}

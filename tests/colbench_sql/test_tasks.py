@@ -1,4 +1,4 @@
-"""The tasks of the SQL example: every decision counts, nothing hidden is in a request, and no query is in both sets."""
+"""The tasks of the SQL example: every decision matters, requests hide decisions, and no query is in both sets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_test_set_is_the_same_on_every_machine():
     assert hashlib.sha256(content).hexdigest() == SHA256
 
 
-def test_a_set_that_is_not_there_is_refused_with_those_that_are():
+def test_an_unknown_set_is_refused_with_the_known_sets():
     with pytest.raises(UserError, match="sql:tests: unknown set; known: sql:test, sql:train"):
         load("tests")
 
@@ -75,6 +75,6 @@ def test_a_plain_question_gets_its_fact_and_no_other():
                 assert answer(task, question) == fact.statement
 
 
-def test_a_task_survives_a_task_file():
+def test_a_task_round_trips_through_a_task_file():
     task = load("test")[0]
     assert task_from_row(msgspec.json.decode(msgspec.json.encode(row_from_task(task)))) == task

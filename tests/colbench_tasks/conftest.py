@@ -28,7 +28,7 @@ class Hub(ThreadingHTTPServer):
         self.commits: dict[str, str] = {}
         self.asked: list[str] = []
         self.sent = 0
-        """Bytes of files."""
+        """Number of bytes of files that were sent."""
 
     @property
     def url(self) -> str:
@@ -98,7 +98,7 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 DATE = "2025-03-20T00:00:00.000Z"
@@ -128,7 +128,7 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
 
 @pytest.fixture
 def run_alone(tmp_path: Path) -> Run:
-    """Run Python code in its own process, with caches in the test's folder and the given environment."""
+    """Return a function that runs Python code in its own process, with given variables and with caches of the test."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "COLBENCH_"))}
     caches = {"HF_HOME": str(tmp_path / "hf"), "COLBENCH_CACHE": str(tmp_path / "cache")}
 

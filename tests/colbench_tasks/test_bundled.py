@@ -1,4 +1,4 @@
-"""The bundled backend set: sound, proved, varied, the same everywhere."""
+"""The bundled task sets: sound, proved, varied, and the same on every machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from colbench_tasks.families import FAMILIES
 from colbench_tasks.family import Choice, Family, Theme, statements
 
 INNOCENT = {"0", "1", "3", "5", "6", "7", "100"}
-"""Numbers that requests may name whatever is hidden: the ends of scales, the length of a week."""
+"""Numbers that requests may name regardless of the hidden values, such as ends of scales and days of a week."""
 
 
 def run(source: str, task: Task) -> list[Any]:
@@ -32,7 +32,7 @@ def run(source: str, task: Task) -> list[Any]:
 
 
 def origin(task: Task) -> tuple[Family, Theme, dict[str, Choice]]:
-    """Return family, theme and design of a task, found from its signature and the words of its facts."""
+    """Return family, theme and design of a task, found from its signature and the statements of its facts."""
     family = FAMILIES[task.family]
     theme = next(t for t in family.themes if task.request.endswith(family.signature(t)))
     design = {}
@@ -55,7 +55,7 @@ def test_the_test_set_has_a_thousand_tasks_of_forty_families_and_every_difficult
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", mostly(pytest.mark.weekly, SETS, "backend/test"))
-def test_a_set_is_frozen(name: str, tmp_path: Path) -> None:
+def test_a_set_matches_its_frozen_hash(name: str, tmp_path: Path) -> None:
     """Make the tasks again instead of reading the cache: `load` compares with the frozen hash."""
     environment = os.environ | {"COLBENCH_CACHE": str(tmp_path)}
     code = f"from colbench_tasks.bundled import load; print(len(load({name!r})))"
@@ -68,7 +68,7 @@ def test_a_set_is_frozen(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.weekly
-def test_a_set_in_the_cache_that_was_cut_off_is_made_anew(tmp_path: Path) -> None:
+def test_a_truncated_set_in_the_cache_is_generated_again(tmp_path: Path) -> None:
     environment = os.environ | {"COLBENCH_CACHE": str(tmp_path)}
     name = f"backend-test-{SETS['backend/test'].sha256[:12]}.jsonl"
     kept = tmp_path / "tasks" / name
@@ -82,7 +82,7 @@ def test_a_set_in_the_cache_that_was_cut_off_is_made_anew(tmp_path: Path) -> Non
     assert kept.read_bytes() == lines(load("backend"))
 
 
-def test_a_set_that_cannot_be_kept_is_made_all_the_same_with_a_warning(tmp_path: Path) -> None:
+def test_a_set_that_cannot_be_cached_is_generated_with_a_warning(tmp_path: Path) -> None:
     no_folder = tmp_path / "file"
     no_folder.touch()
     code = "from colbench_tasks.bundled import load; print(len(load('frontend')))"
@@ -106,7 +106,7 @@ def test_a_kept_file_has_ordinary_permissions(tmp_path: Path) -> None:
     assert kept.stat().st_mode == ordinary.stat().st_mode
 
 
-def test_what_cannot_be_put_in_its_place_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_kept_leaves_no_temporary_file(tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
     with pytest.raises(OSError, match="kept"):
         keep(tmp_path / "kept", b"task\n")
@@ -134,7 +134,7 @@ def test_the_first_tasks_are_of_different_families() -> None:
     assert [task.family for task in load("backend")[: len(pinned)]] == list(pinned)
 
 
-def test_a_request_ends_in_the_signature_and_holds_no_hidden_value() -> None:
+def test_a_request_ends_with_the_signature_and_reveals_no_hidden_value() -> None:
     for task in load("backend"):
         family, theme, design = origin(task)
         assert task.request.endswith(f"The signature of the function is: {family.signature(theme)}")
@@ -150,7 +150,7 @@ def test_a_request_ends_in_the_signature_and_holds_no_hidden_value() -> None:
         assert 3 <= len(hidden) <= 8
 
 
-def test_a_reference_stands_alone_and_gives_the_same_values_twice() -> None:
+def test_a_reference_is_one_function_that_returns_the_same_values_twice() -> None:
     for task in load("backend"):
         tree = ast.parse(task.hidden.reference)
         assert [type(node) for node in tree.body] == [ast.FunctionDef]
@@ -175,7 +175,7 @@ def test_a_task_has_ten_different_calls_with_literal_arguments() -> None:
 
 
 @pytest.mark.weekly
-def test_every_decision_changes_some_output_whichever_other_option_is_taken() -> None:
+def test_every_other_option_of_a_decision_changes_some_output() -> None:
     for task in load("backend"):
         family, theme, design = origin(task)
         assert family.source(theme, design) == task.hidden.reference
@@ -188,7 +188,7 @@ def test_every_decision_changes_some_output_whichever_other_option_is_taken() ->
                 assert run(mutant, task) != expected, (task.id, decision.name, option)
 
 
-def test_every_number_matters_to_its_neighbours() -> None:
+def test_some_other_value_of_every_decision_changes_the_output() -> None:
     for task in load("backend")[:114]:
         family, theme, design = origin(task)
         expected = run(task.hidden.reference, task)
@@ -208,17 +208,17 @@ def test_every_number_matters_to_its_neighbours() -> None:
             assert not others or any(told), (task.id, name)
 
 
-def test_a_task_survives_the_official_schema() -> None:
+def test_a_task_round_trips_through_the_official_schema() -> None:
     for task in load("backend")[:40]:
         assert task_from_row(row_from_task(task)) == task
 
 
-def test_a_caller_may_change_the_list() -> None:
+def test_changing_the_returned_list_does_not_change_the_set() -> None:
     load("backend").clear()
     assert load("backend")
 
 
-def test_an_unknown_set_is_the_users_mistake_and_names_those_there_are() -> None:
+def test_an_unknown_set_is_a_user_error_that_lists_the_known_sets() -> None:
     with pytest.raises(
         UserError, match=r"bundled:middle.*bundled:backend/test, bundled:backend/train"
     ):

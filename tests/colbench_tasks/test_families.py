@@ -1,4 +1,4 @@
-"""Installed families: those of this package, those of others, and those that cannot be used."""
+"""Installed families: those of this package, those of other packages, and those that cannot be used."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FAMILY = replace(PARKING, name="eggs")
 
 
 def install(folder: Path, package: str, entry: str, module: str = "") -> str:
-    """Install a package with one entry point of the group and one module, and return the folder for PYTHONPATH."""
+    """Install a package with one module and one entry point of the group, and return the folder for PYTHONPATH."""
     information = folder / f"{package.replace('-', '_')}-1.0.dist-info"
     information.mkdir(parents=True)
     (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
@@ -64,7 +64,7 @@ def test_every_frozen_set_pins_installed_families() -> None:
         ("frontend/train", {"parking": 1}, "version 1 of the family parking, but none is"),
     ],
 )
-def test_a_set_is_refused_without_its_family_in_the_pinned_version(
+def test_a_set_is_refused_without_the_pinned_version_of_its_family(
     name: str, pins: dict[str, int], words: str
 ) -> None:
     with pytest.raises(
@@ -74,7 +74,7 @@ def test_a_set_is_refused_without_its_family_in_the_pinned_version(
 
 
 @pytest.mark.weekly
-def test_a_built_in_family_and_a_new_kind_change_no_frozen_set(tmp_path: Path) -> None:
+def test_a_new_family_and_a_new_kind_change_no_frozen_set(tmp_path: Path) -> None:
     """Check a copy of the package with one more folder and one more kind of page."""
     tree = ("cp", "-r", str(FOLDER.parent), str(tmp_path))
     subprocess.run(tree, check=True)
@@ -105,7 +105,7 @@ def test_a_built_in_family_and_a_new_kind_change_no_frozen_set(tmp_path: Path) -
     assert done.stdout == "True True\nTrue\n1000 500\n"
 
 
-def test_a_family_that_cannot_be_loaded_is_an_error_only_where_it_is_used(
+def test_a_family_that_cannot_be_loaded_is_an_error_only_if_it_is_used(
     tmp_path: Path, run_alone: Run
 ) -> None:
     site = install(tmp_path, "colbench-eggs", "eggs = its_module:FAMILY", "import chickens\n")
@@ -124,7 +124,9 @@ def test_a_family_that_cannot_be_loaded_is_an_error_only_where_it_is_used(
     assert done.stderr.count("ignored: family eggs") == 1
 
 
-def test_a_name_that_is_taken_is_refused_with_both_packages(tmp_path: Path, run_alone: Run) -> None:
+def test_a_duplicate_family_name_is_refused_and_both_packages_are_named(
+    tmp_path: Path, run_alone: Run
+) -> None:
     site = install(tmp_path, "other-lots", "parking = its_module:FAMILY")
     code = (
         "from colbench.errors import UserError\n"
@@ -152,7 +154,9 @@ def test_a_name_that_is_taken_is_refused_with_both_packages(tmp_path: Path, run_
         ),
     ],
 )
-def test_what_is_wrong_with_an_entry_point_is_said(name: str, value: str, words: str) -> None:
+def test_an_invalid_entry_point_is_refused_with_the_reason(
+    name: str, value: str, words: str
+) -> None:
     installed = Families([EntryPoint(name, value, GROUP)])
     assert (list(installed), name in installed) == ([name], True)
     with pytest.raises(UserError, match=rf"^family {name} \({value} of colbench\): {words}"):
@@ -171,7 +175,7 @@ def test_a_family_without_example_questions_is_refused(tmp_path: Path, run_alone
     assert f"{tmp_path}/examples.txt: the example questions cannot be read: " in done.stdout
 
 
-def test_a_signature_that_two_families_share_means_the_built_in_one(
+def test_a_signature_of_two_families_is_recognized_as_the_built_in_one(
     tmp_path: Path, run_alone: Run
 ) -> None:
     site = install(tmp_path, "colbench-eggs", "eggs = its_module:FAMILY", COPY)
@@ -186,6 +190,6 @@ def test_a_signature_that_two_families_share_means_the_built_in_one(
     assert done.stdout == "parking parking\neggs parking\n"
 
 
-def test_families_and_kinds_have_whole_numbers_as_versions() -> None:
+def test_families_and_kinds_have_versions_of_at_least_one() -> None:
     for each in (*FAMILIES.values(), *PAGES.values()):
         assert each.version >= 1

@@ -1,4 +1,4 @@
-"""The generated pages: varied, well formed, the same everywhere, their facts true, and hidden behind vague requests."""
+"""Generated pages: varied, well formed, the same in every process, with true facts that vague requests hide."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from colbench_tasks.splits import side
 
 VOID = {"link", "img", "input"}
 EACH = 20
-"""Pages of a kind in the test set."""
+"""Number of pages of each kind in the test set."""
 
 
 @cache
 def pages() -> tuple[Task, ...]:
-    """Return the test set, kind after kind."""
+    """Return the test set, sorted by kind."""
     return tuple(task for kind in KINDS for task in generate(kind, EACH, "test"))
 
 
@@ -85,7 +85,7 @@ def outline(task: Task) -> Outline:
 
 
 def design(task: Task) -> dict[str, Choice]:
-    """Return the design decisions, found from the words of the facts."""
+    """Return the choice of each decision, found from the statements of the facts."""
     said = {fact.name: fact.statement for fact in task.hidden.facts}
     return {
         decision.name: next(
@@ -102,11 +102,11 @@ def design(task: Task) -> dict[str, Choice]:
 
 
 def order(task: Task) -> str:
-    """Return the parts of the page, in words, without the words around them."""
+    """Return the parts of the page as the last fact lists them, without the words before the list."""
     return re.sub(r"^.*(?: there is |this order: )", "", task.hidden.facts[-1].statement)
 
 
-def test_there_are_pages_of_many_kinds_about_many_trades() -> None:
+def test_the_pages_cover_all_kinds_and_many_trades() -> None:
     pinned = set(SETS["frontend/test"].families)
     assert len(pinned) == 25
     assert pinned <= {kind.name for kind in KINDS}
@@ -134,14 +134,14 @@ def test_ids_requests_and_pages_are_all_different() -> None:
     assert len({task.hidden.reference for task in pages()}) == len(pages())
 
 
-def test_no_two_pages_of_a_kind_have_the_same_face() -> None:
+def test_no_two_pages_of_a_kind_look_the_same_at_first_glance() -> None:
     faces = Counter(
         (task.family, order(task), *(design(task).get(name) for name in FACE)) for task in pages()
     )
     assert max(faces.values()) == 1
 
 
-def test_no_two_pages_are_nearly_alike() -> None:
+def test_no_two_pages_are_nearly_the_same() -> None:
     lines = {task.id: task.hidden.reference.splitlines() for task in pages()[::4]}
     likeness = {
         (one, other): SequenceMatcher(None, lines[one], lines[other], autojunk=False).quick_ratio()
@@ -150,7 +150,7 @@ def test_no_two_pages_are_nearly_alike() -> None:
     assert max(likeness.values()) < 0.75, max(likeness, key=lambda pair: likeness[pair])
 
 
-def test_training_and_test_share_no_request_and_no_design() -> None:
+def test_training_and_test_pages_share_no_request_and_no_design() -> None:
     train = [task for kind in KINDS[:5] for task in generate(kind, 100, "train")]
     assert {side(task.request) for task in train} == {"train"}
     assert {side(task.request) for task in pages()} == {"test"}
@@ -172,14 +172,14 @@ def test_every_page_is_one_well_formed_document_with_tailwind() -> None:
         assert extract_page(task.hidden.reference, "official") == task.hidden.reference
 
 
-def test_pictures_have_the_addresses_of_the_official_rows() -> None:
+def test_picture_addresses_have_the_form_of_the_official_rows() -> None:
     pictures = [source for task in pages() for source in outline(task).pictures]
     assert len(pictures) >= 1000
     for source in pictures:
         assert re.fullmatch(r"https://picsum\.photos/id/\d+/\d+/\d+", source)
 
 
-def test_each_kind_has_what_it_is_named_after() -> None:
+def test_pages_contain_the_elements_that_their_kind_requires() -> None:
     has = {
         "gallery": lambda page: len(page.pictures) >= 4,
         "contact": lambda page: page.tags["input"] >= 3 and page.tags["form"] >= 1,
@@ -197,7 +197,7 @@ def test_each_kind_has_what_it_is_named_after() -> None:
             assert has[task.family](outline(task)), task.id
 
 
-def test_a_page_has_eight_to_fourteen_facts_and_the_order_of_its_parts() -> None:
+def test_a_page_has_8_to_14_facts_with_the_order_of_its_parts_last() -> None:
     for task in pages():
         names = [fact.name for fact in task.hidden.facts]
         assert 8 <= len(names) <= 14, task.id
@@ -216,7 +216,7 @@ def test_no_two_decisions_share_a_topic_or_a_statement() -> None:
     assert all(len(d.asks) >= 2 and len(o.says) >= 2 for d in decisions for o in d.options)
 
 
-def test_the_colours_that_are_said_are_on_the_page() -> None:
+def test_the_page_has_the_colors_of_its_facts() -> None:
     for task in pages():
         page, chosen = outline(task), design(task)
         hue, tone = chosen["accent"].value, chosen["accent"].option.code
@@ -242,7 +242,7 @@ def test_the_colours_that_are_said_are_on_the_page() -> None:
         assert back in bar, task.id
 
 
-def test_the_frame_that_is_said_is_on_the_page() -> None:
+def test_the_page_has_the_navigation_and_the_footer_of_its_facts() -> None:
     for task in pages():
         page, chosen = outline(task), design(task)
         navigation, footer = chosen["navigation"].option.code, chosen["footer"].option.code
@@ -256,7 +256,7 @@ def test_the_frame_that_is_said_is_on_the_page() -> None:
         assert ("text-center" in back) == (footer in ("line", "black"))
 
 
-def test_what_is_said_of_shapes_is_on_the_page() -> None:
+def test_the_page_has_the_shapes_of_its_facts() -> None:
     looks = {
         "shadow": "shadow-xl",
         "border": "border",
@@ -287,7 +287,7 @@ def test_what_is_said_of_shapes_is_on_the_page() -> None:
             assert not re.search(r"rounded(-lg|-xl|-3xl)?[ \"]", task.hidden.reference), task.id
 
 
-def test_a_request_is_short_and_holds_no_hidden_design() -> None:
+def test_a_request_is_short_and_reveals_no_hidden_design() -> None:
     choices = [choice for d in DECISIONS for option in d.options for choice in option.choices()]
     hidden = {str(c.value) for c in choices if c.value} | {"grey", "serif", "left"}
     for task in pages():
@@ -298,19 +298,19 @@ def test_a_request_is_short_and_holds_no_hidden_design() -> None:
         assert not hidden & set(re.findall(r"[\w-]+", task.request)), task.request
 
 
-def test_a_task_survives_the_official_schema() -> None:
+def test_a_task_round_trips_through_the_official_schema() -> None:
     for task in pages():
         row = msgspec.json.decode(msgspec.json.encode(row_from_task(task)))
         assert task_from_row(row) == task
 
 
-def test_a_kind_can_grow_and_what_was_there_stays() -> None:
+def test_generating_more_pages_of_a_kind_keeps_the_first_ones() -> None:
     few, more = generate(KINDS[0], 4, "test"), generate(KINDS[0], 12, "test")
     assert more[:4] == few
     assert len({task.hidden.reference for task in more}) == 12
 
 
-def test_a_kind_that_cannot_give_so_many_says_so() -> None:
+def test_a_kind_with_too_few_different_pages_is_refused() -> None:
     narrow = msgspec.structs.replace(KINDS[0], requests=("The same page again.",))
     with pytest.raises(GeneratorError, match=r"home has only about \d+ different tasks"):
         generate(narrow, 40, "test")
@@ -324,12 +324,12 @@ def test_every_option_and_every_section_is_on_some_page() -> None:
         assert part.says in orders, name
 
 
-def test_likeness_is_the_share_of_common_lines() -> None:
+def test_similarity_is_the_share_of_common_lines() -> None:
     assert alike(frozenset("abc"), frozenset("abc")) == 1
     assert alike(frozenset("abc"), frozenset("bcde")) == 2 / 5
 
 
-def test_trades_are_whole_and_no_business_is_in_two() -> None:
+def test_trades_are_complete_and_share_no_business_name() -> None:
     for trade in trades():
         assert len(trade.items) == 6
         assert len(trade.links) == len(trade.figures) == 4
@@ -354,7 +354,7 @@ def thumbnail(render: Render) -> np.ndarray:
 
 
 def contrast(one: str, other: str) -> float:
-    """Return the contrast of two colors `#rrggbb` as the WCAG 2 defines it, from 1 to 21."""
+    """Return the contrast of two colors `#rrggbb` as WCAG 2 defines it, from 1 to 21."""
 
     def luminance(color: str) -> float:
         channels = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
@@ -366,8 +366,8 @@ def contrast(one: str, other: str) -> float:
 
 
 @pytest.mark.weekly
-async def test_pages_render_readable_and_look_different(renderer: PageRenderer) -> None:
-    """One page of each kind; 3 is the contrast that large letters need."""
+async def test_rendered_pages_are_readable_and_look_different(renderer: PageRenderer) -> None:
+    """Render one page of each kind; 3 is the contrast that large text needs."""
     tasks = pages()[::EACH]
     renders = await asyncio.gather(*(renderer.render(task.hidden.reference) for task in tasks))
     for task, render in zip(tasks, renders, strict=True):

@@ -1,4 +1,4 @@
-"""The generator: deterministic, and honest about what it cannot prove."""
+"""The generator is deterministic and reports the tasks that it cannot make."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def $function($eggs):
 """)
 
 
-def test_the_same_seed_gives_the_same_tasks_and_another_seed_gives_others() -> None:
+def test_a_seed_gives_the_same_tasks_and_another_seed_different_ones() -> None:
     one, again, other = (generate(EGGS, 2, seed) for seed in ("a", "a", "b"))
     assert one == again
     assert one != other
     assert one[0].hidden.reference.splitlines()[0] in ("def pay(eggs):", "def cost(duck_eggs):")
 
 
-def test_more_tasks_of_a_seed_begin_with_the_same_ones() -> None:
+def test_generating_more_tasks_of_a_seed_keeps_the_first_ones() -> None:
     assert generate(EGGS, 6, "train")[:3] == generate(EGGS, 3, "train")
 
 
@@ -70,8 +70,8 @@ def test_no_two_tasks_have_the_same_request_or_design() -> None:
 
 
 @pytest.mark.parametrize(("number", "seed"), [(60, "a"), (119, "train"), (100_000, "train")])
-def test_a_family_that_runs_out_says_about_how_many_it_has(number: int, seed: str) -> None:
-    """Eleven options with a number by twelve: 132 designs, of which one in eleven is a test's."""
+def test_a_family_with_too_few_tasks_reports_about_how_many_it_has(number: int, seed: str) -> None:
+    """Request more tasks than there are designs: 11 choices by 12 numbers make 132, one in eleven for tests."""
     with pytest.raises(
         GeneratorError, match="family eggs has only about .* request fewer tasks"
     ) as said:
@@ -80,17 +80,17 @@ def test_a_family_that_runs_out_says_about_how_many_it_has(number: int, seed: st
     assert 2 <= about <= (120 if seed == "train" else 12)
 
 
-def test_no_design_and_no_request_is_on_both_sides() -> None:
+def test_training_and_test_share_no_request_and_no_design() -> None:
     made = FAMILIES["ballots"]
     train = generate(made, 300, "train")
     for seed in ("test", "another"):
         test = generate(made, 40, seed)
-        for told in (lambda task: task.request, said):
+        for told in (lambda task: task.request, design_of):
             assert not set(map(told, train)) & set(map(told, test))
 
 
-def said(task: Task) -> tuple[str, ...]:
-    """Return the design of a task in the first wording of its theme-free code."""
+def design_of(task: Task) -> tuple[str, ...]:
+    """Return the design of a task, independent of theme and wording: each decision's option and value."""
     family = FAMILIES[task.family]
     theme = next(t for t in family.themes if task.request.endswith(family.signature(t)))
     meant = []
@@ -101,19 +101,19 @@ def said(task: Task) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("difficulty", [3, 4, 5, 6])
-def test_difficulty_is_how_many_decisions_the_request_does_not_state(difficulty: int) -> None:
+def test_difficulty_is_the_number_of_decisions_that_the_request_hides(difficulty: int) -> None:
     for task in generate(FAMILIES["parking"], 30, "dial", difficulty=difficulty):
         assert task.difficulty == difficulty
         for fact in task.hidden.facts:
             assert fact.stated == (f" {fact.statement} " in task.request)
 
 
-def test_more_decisions_are_hidden_where_so_few_could_be_guessed() -> None:
+def test_more_decisions_are_hidden_if_the_requested_number_is_guessable() -> None:
     hidden = [task.difficulty for task in generate(FAMILIES["bookings"], 30, "dial", difficulty=3)]
     assert min(filter(None, hidden)) == 4
 
 
-def test_a_family_without_a_design_on_the_side_is_told_so() -> None:
+def test_a_family_without_a_design_on_the_side_is_refused() -> None:
     tiny = family("""
 def $function($eggs):
     return $price * $eggs
@@ -131,7 +131,7 @@ price: price, cost
         generate(tiny, 1, "a")
 
 
-def test_a_decision_that_no_call_can_show_is_named() -> None:
+def test_a_decision_that_no_call_depends_on_is_named() -> None:
     dumb = family("""
 def $function($eggs):
     price = $eggs
@@ -178,7 +178,7 @@ def test_a_call_is_written_as_python() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(FAMILIES))
-def test_a_family_has_several_themes_wordings_and_a_wide_space_of_designs(name: str) -> None:
+def test_a_family_has_several_themes_and_wordings_and_many_designs(name: str) -> None:
     made = FAMILIES[name]
     assert len(made.themes) >= 3
     assert 3 <= len(made.decisions) <= 8
@@ -193,7 +193,7 @@ def test_a_family_has_several_themes_wordings_and_a_wide_space_of_designs(name: 
 
 
 @pytest.mark.parametrize("name", sorted(FAMILIES))
-def test_a_family_never_says_two_things_with_one_sentence(name: str) -> None:
+def test_a_statement_of_a_family_has_only_one_meaning(name: str) -> None:
     made = FAMILIES[name]
     for theme in made.themes:
         for decision in made.decisions:

@@ -1,4 +1,4 @@
-"""Tasks of any seed: what a description may say, and what it must not."""
+"""Tasks generated from any seed: valid and invalid descriptions."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from colbench_tasks.families import FAMILIES
 from colbench_tasks.generated import load
 
 
-def test_a_seed_gives_the_same_tasks_and_another_seed_quite_others() -> None:
+def test_a_seed_gives_the_same_tasks_and_another_seed_different_ones() -> None:
     one, again, other = (load(f"backend/{seed}?number=45") for seed in ("mine", "mine", "yours"))
     assert one == again
     assert len(one) == 45
     assert not {task.request for task in one} & {task.request for task in other}
 
 
-def test_families_and_difficulty_are_those_asked_for() -> None:
+def test_families_and_difficulty_match_the_description() -> None:
     tasks = load("backend/mine?number=9&difficulty=5&families=parking,hotel")
     assert [task.family for task in tasks] == ["parking", "hotel"] * 4 + ["parking"]
     assert {task.difficulty for task in tasks} == {5}
@@ -34,20 +34,20 @@ def test_a_difficulty_leaves_out_families_with_fewer_decisions() -> None:
     assert families == {f.name for f in FAMILIES.values() if len(f.decisions) >= 6}
 
 
-def test_pages_of_a_seed() -> None:
+def test_a_seed_gives_frontend_tasks() -> None:
     tasks = load("frontend/mine?number=3")
     assert [task.domain for task in tasks] == ["frontend"] * 3
 
 
 @pytest.mark.weekly
-def test_many_tasks_are_made_with_a_bar_on_the_terminal() -> None:
-    """Read standard error from a terminal; few tasks, or a file, show no bar."""
+def test_a_progress_bar_is_shown_only_for_many_tasks_on_a_terminal() -> None:
+    """Read standard error from a terminal or a pipe; few tasks, or a pipe, show no bar."""
     for number, on_terminal, barred in ((501, True, True), (4, True, False), (501, False, False)):
         assert (b"Making generated:frontend/mine" in written(number, on_terminal)) == barred
 
 
 def written(number: int, on_terminal: bool) -> bytes:
-    """Return what making this many pages writes to standard error, a terminal or a pipe."""
+    """Return the standard error, a terminal or a pipe, of a process that generates this many pages."""
     code = f"from colbench_tasks.generated import load; load('frontend/mine?number={number}')"
     ours, theirs = pty.openpty() if on_terminal else os.pipe()
     with subprocess.Popen([sys.executable, "-c", code], stderr=theirs) as process:
@@ -59,7 +59,7 @@ def written(number: int, on_terminal: bool) -> bytes:
 
 
 def read(descriptor: int) -> bytes:
-    """Read from a descriptor; the end, which is an error on a terminal, gives no bytes."""
+    """Read from a descriptor; the end, which is an error on a terminal, returns no bytes."""
     try:
         return os.read(descriptor, 1 << 16)
     except OSError:
@@ -102,7 +102,7 @@ def read(descriptor: int) -> bytes:
         ("frontend/mine?families=parking", "unknown family 'parking'"),
     ],
 )
-def test_a_description_that_cannot_be_met_says_what_is_wrong(argument: str, words: str) -> None:
+def test_an_invalid_description_is_refused_with_the_reason(argument: str, words: str) -> None:
     with pytest.raises(UserError, match=words) as raised:
         load(argument)
     assert f"generated:{argument}" in str(raised.value)

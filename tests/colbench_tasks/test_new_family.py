@@ -1,4 +1,4 @@
-"""docs/new-family.md, followed as it is written: a package with a family, from an empty folder."""
+"""The steps of docs/new-family.md, followed exactly: a package with a family, from an empty folder."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def place(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Workplace:
 
 
 @pytest.mark.weekly
-def test_the_page_works_as_it_is_written(place: Workplace) -> None:
+def test_the_steps_of_the_page_give_a_family_that_the_interviewer_solves(place: Workplace) -> None:
     rollouts = read_rollouts(place.folder / "runs" / "eggs" / "rollouts.jsonl")
     assert len(rollouts) == 20
     assert all(rollout.scores["default"].success for rollout in rollouts)
 
 
 @pytest.mark.weekly
-def test_the_family_joins_generated_tasks_and_no_frozen_set(place: Workplace) -> None:
+def test_the_family_joins_generated_tasks_but_no_frozen_set(place: Workplace) -> None:
     code = """
 import hashlib, json
 from colbench_tasks import bundled, generated

@@ -55,7 +55,7 @@ def test_a_decision_is_read_with_its_topics_questions_options_values_and_code() 
         ("cap: a\n? Is it?\n- Yes.\n! What is this?", "What is this"),
     ],
 )
-def test_a_line_that_does_not_fit_is_named(text: str, named: str) -> None:
+def test_an_invalid_line_is_named(text: str, named: str) -> None:
     with pytest.raises(ValueError, match=named):
         decisions(text)
 
@@ -70,7 +70,7 @@ def test_themes_are_a_table_and_requests_are_blocks_of_wordings() -> None:
         themes("function | x\npay")
 
 
-def test_each_decision_has_the_lines_under_it() -> None:
+def test_each_decision_gets_the_questions_under_its_heading() -> None:
     found = examples(EXAMPLES, ["price", "big"], "eggs/examples.txt")
     assert found == {"price": ("What is it?", "How much?"), "big": ("And many?",)}
 

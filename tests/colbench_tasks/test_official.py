@@ -1,4 +1,4 @@
-"""Official tasks: from a folder, from the hub or its cache, and what is said when there is none or it is not whole."""
+"""Official tasks from a folder, the hub, or its cache, and the messages for missing or incomplete data."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def write(path: Path, rows: list[dict[str, Any]]) -> Path:
     return path
 
 
-def thousand(path: Path, word: str = "Add") -> Path:
+def write_thousand(path: Path, word: str = "Add") -> Path:
     return write(path, [row(n, word) for n in range(1000)])
 
 
@@ -63,7 +63,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_a_local_folder_is_read_and_the_test_set_is_its_first_thousand_rows(folder: Path) -> None:
+def test_a_local_folder_is_read_and_its_first_1000_rows_are_the_test_set(folder: Path) -> None:
     write(folder / TEST, [row(n) for n in range(1003)])
     write(folder / TRAIN, [row(n) for n in range(1003)])
     tasks = official.load("backend/test")
@@ -73,7 +73,7 @@ def test_a_local_folder_is_read_and_the_test_set_is_its_first_thousand_rows(fold
     assert len(official.load("backend/train")) == 1003
 
 
-def test_the_same_rows_as_gzip_and_as_parquet_are_the_same_tasks(
+def test_gzip_and_parquet_give_the_same_tasks_as_plain_json_lines(
     folder: Path, official_backend: Path
 ) -> None:
     rows = [json.loads(line) for line in official_backend.read_text().splitlines()]
@@ -88,12 +88,12 @@ def test_the_same_rows_as_gzip_and_as_parquet_are_the_same_tasks(
     assert len(expected[0].hidden.tests) == 1
 
 
-def test_rows_after_the_test_set_need_not_fit(folder: Path) -> None:
+def test_rows_after_the_test_set_may_have_another_schema(folder: Path) -> None:
     write(folder / TEST, [*(row(n) for n in range(1000)), {"other": 1}])
     assert len(official.load("backend/test")) == 1000
 
 
-def test_a_changed_schema_is_told_by_row_and_column(folder: Path) -> None:
+def test_a_changed_schema_is_reported_by_line_and_column(folder: Path) -> None:
     bad = {**row(1), "reference": "x", "test_cases": ["add(1)"]}
     del bad["ground_truth"]
     write(folder / TRAIN, [row(0), bad])
@@ -105,7 +105,9 @@ def test_a_changed_schema_is_told_by_row_and_column(folder: Path) -> None:
         official.load("backend/train")
 
 
-def test_a_new_column_alone_is_a_warning(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_new_column_alone_gives_only_a_warning(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     write(folder / TRAIN, [{**row(n), "level_of_this_test": 1} for n in range(3)])
     assert len(official.load("backend/train")) == 3
     told = [record.getMessage() for record in caplog.records if "level_of" in record.getMessage()]
@@ -114,13 +116,13 @@ def test_a_new_column_alone_is_a_warning(folder: Path, caplog: pytest.LogCapture
     ]
 
 
-def test_a_null_is_told_as_another_type(folder: Path) -> None:
+def test_a_null_is_reported_as_another_type(folder: Path) -> None:
     write(folder / TRAIN, [{**row(0), "ground_truth": None}])
     with pytest.raises(DataError, match="line 1: .*`ground_truth` .*got `null`"):
         official.load("backend/train")
 
 
-def test_bad_rows_may_be_left_out_and_named_and_no_other_row_takes_their_place(
+def test_malformed_rows_can_be_left_out_and_are_not_replaced_by_later_rows(
     folder: Path,
 ) -> None:
     rows = [row(n) for n in range(1005)]
@@ -135,13 +137,13 @@ def test_bad_rows_may_be_left_out_and_named_and_no_other_row_takes_their_place(
     assert "999 rows can be read, but there should be 1,000" in malformed[1]
 
 
-def test_a_file_without_a_single_task_is_refused_even_then(folder: Path) -> None:
+def test_a_file_without_any_valid_row_is_always_refused(folder: Path) -> None:
     write(folder / TRAIN, [{"other": 1}])
     with pytest.raises(DataError, match="line 1: the schema changed"):
         official.load("backend/train", [])
 
 
-def test_a_test_set_that_ends_early_is_not_taken_for_the_whole(folder: Path) -> None:
+def test_an_incomplete_test_set_is_refused(folder: Path) -> None:
     write(folder / TEST, [row(n) for n in range(400)])
     with pytest.raises(
         DataError, match="test.jsonl: 400 rows can be read, but there should be 1,000: fetch"
@@ -149,7 +151,7 @@ def test_a_test_set_that_ends_early_is_not_taken_for_the_whole(folder: Path) -> 
         official.load("backend/test")
 
 
-def test_a_line_that_is_cut_off_is_named_and_what_is_before_it_may_be_had(folder: Path) -> None:
+def test_a_truncated_line_is_named_and_the_rows_before_it_can_be_read(folder: Path) -> None:
     path = write(folder / TRAIN, [row(0), row(1)])
     path.write_bytes(path.read_bytes()[:-30])
     with pytest.raises(DataError, match=r"train\.jsonl, line 2: .*the file ends within this line"):
@@ -160,7 +162,7 @@ def test_a_line_that_is_cut_off_is_named_and_what_is_before_it_may_be_had(folder
 
 
 @pytest.mark.parametrize("name", ["frontend", "backend/validation", "frontend/dev", ""])
-def test_an_unknown_name_lists_those_known(name: str) -> None:
+def test_an_unknown_set_lists_the_known_sets(name: str) -> None:
     known = "official:backend/test, official:backend/train, official:frontend/test, official:frontend/train"
     with pytest.raises(
         UserError, match=f"official:{name}: unknown set(; did you mean `.*`\\?)?; known: {known}$"
@@ -168,12 +170,12 @@ def test_an_unknown_name_lists_those_known(name: str) -> None:
         official.load(name)
 
 
-def test_the_dialogues_are_pointed_to_by_who_asks_for_them_as_tasks() -> None:
+def test_trajectories_requested_as_tasks_point_to_their_module() -> None:
     with pytest.raises(UserError, match="colbench_tasks.trajectories"):
         official.load("trajectories")
 
 
-def test_a_folder_without_the_file_is_said(folder: Path) -> None:
+def test_a_folder_without_the_file_is_reported(folder: Path) -> None:
     with pytest.raises(
         UserError,
         match=r"COLBENCH_OFFICIAL_DIR: .* does not contain backend_tasks/test\.jsonl\. With",
@@ -182,13 +184,13 @@ def test_a_folder_without_the_file_is_said(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["backend/test", "frontend/test"])
-def test_a_folder_that_is_not_there_is_said(folder: Path, name: str) -> None:
+def test_a_missing_folder_is_reported(folder: Path, name: str) -> None:
     shutil.rmtree(folder)
     with pytest.raises(UserError, match="COLBENCH_OFFICIAL_DIR: the folder .* does not exist"):
         official.load(name)
 
 
-def test_pages_that_the_released_recipe_wrote_are_read(folder: Path) -> None:
+def test_pages_in_the_format_of_the_released_recipe_are_read(folder: Path) -> None:
     pages = [{**PAGE, "problem_description": f"Page {number}."} for number in range(501)]
     write(folder / "frontend_tasks/test.jsonl", pages)
     tasks = official.load("frontend/test")
@@ -198,7 +200,9 @@ def test_pages_that_the_released_recipe_wrote_are_read(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("switch", ["HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE"])
-def test_offline_and_not_cached_says_how_to_get_it(run_alone: Any, switch: str) -> None:
+def test_missing_data_without_network_access_is_reported_with_a_remedy(
+    run_alone: Any, switch: str
+) -> None:
     ran = run_alone(SHOW, **{switch: "1"})
     assert (
         "cannot be fetched (not cached, and HF_HUB_OFFLINE or HF_DATASETS_OFFLINE forbids"
@@ -210,54 +214,54 @@ def test_offline_and_not_cached_says_how_to_get_it(run_alone: Any, switch: str) 
     assert ran.stderr == ""
 
 
-def test_a_hub_that_nobody_answers_for_is_said_in_one_line(run_alone: Any) -> None:
+def test_an_unreachable_hub_is_reported_in_one_line(run_alone: Any) -> None:
     ran = run_alone(SHOW, HF_ENDPOINT="http://127.0.0.1:9")
     assert "cannot be fetched (http://127.0.0.1:9: [Errno 111] Connection refused)" in ran.stdout
     assert len(ran.stdout.splitlines()) == 1
     assert ran.stderr == ""
 
 
-def cached(home: Path, commit: str, word: str, refs: bool = True) -> None:
+def fill_cache(home: Path, commit: str, word: str, refs: bool = True) -> None:
     cache = home / "hf/hub/datasets--facebook--collaborative_agent_bench"
-    thousand(cache / f"snapshots/{commit}" / TEST, word)
+    write_thousand(cache / f"snapshots/{commit}" / TEST, word)
     if refs:
         (cache / "refs").mkdir()
         (cache / "refs/main").write_text(commit)
 
 
 @pytest.mark.parametrize("switch", ["HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE"])
-def test_offline_the_cache_is_enough_and_the_commit_and_the_license_are_told(
+def test_cached_data_is_read_offline_and_its_commit_and_license_are_shown(
     tmp_path: Path, run_alone: Any, switch: str
 ) -> None:
-    cached(tmp_path, COMMIT, "Add")
+    fill_cache(tmp_path, COMMIT, "Add")
     ran = run_alone(SHOW, **{switch: "1"})
     assert ran.stdout == "1000 Add 0. def add(a)\n"
     assert f"commit {COMMIT}" in ran.stderr
     assert ran.stderr.count("CC-BY-NC-4.0") == 1
 
 
-def test_the_pinned_commit_is_read_even_where_the_branch_has_moved_on(
+def test_the_pinned_commit_is_read_even_if_the_branch_has_changed(
     tmp_path: Path, run_alone: Any
 ) -> None:
-    cached(tmp_path, OTHER, "Other")
-    cached(tmp_path, COMMIT, "Pinned", refs=False)
+    fill_cache(tmp_path, OTHER, "Other")
+    fill_cache(tmp_path, COMMIT, "Pinned", refs=False)
     ran = run_alone(SHOW, HF_HUB_OFFLINE="1")
     assert ran.stdout.startswith("1000 Pinned")
     assert "not the pinned commit" not in ran.stderr
 
 
-def test_another_commit_than_the_pinned_one_is_read_with_a_warning(
+def test_a_cached_commit_that_is_not_pinned_is_read_with_a_warning(
     tmp_path: Path, run_alone: Any
 ) -> None:
-    cached(tmp_path, OTHER, "Other")
+    fill_cache(tmp_path, OTHER, "Other")
     ran = run_alone(SHOW, HF_HUB_OFFLINE="1")
     assert ran.stdout.startswith("1000 Other")
     assert f"{OTHER} is not the pinned commit {official.COMMIT}" in ran.stderr
 
 
 @pytest.mark.slow
-def test_a_file_is_fetched_from_the_hub_once(hub: Any, run_alone: Any) -> None:
-    thousand(hub.root / official.REPOSITORY / TEST)
+def test_a_file_is_fetched_from_the_hub_only_once(hub: Any, run_alone: Any) -> None:
+    write_thousand(hub.root / official.REPOSITORY / TEST)
     hub.commits[official.REPOSITORY] = COMMIT
     first = run_alone(SHOW, HF_ENDPOINT=hub.url)
     assert first.stdout == "1000 Add 0. def add(a)\n"
@@ -267,23 +271,21 @@ def test_a_file_is_fetched_from_the_hub_once(hub: Any, run_alone: Any) -> None:
     assert hub.asked == []
 
 
-def test_a_hub_whose_history_lost_the_pinned_commit_is_read_with_a_warning(
-    hub: Any, run_alone: Any
-) -> None:
-    thousand(hub.root / official.REPOSITORY / TEST)
+def test_a_hub_without_the_pinned_commit_is_read_with_a_warning(hub: Any, run_alone: Any) -> None:
+    write_thousand(hub.root / official.REPOSITORY / TEST)
     hub.commits[official.REPOSITORY] = OTHER
     ran = run_alone(SHOW, HF_ENDPOINT=hub.url)
     assert ran.stdout.startswith("1000 Add")
     assert f"{OTHER} is not the pinned commit" in ran.stderr
 
 
-def test_a_hub_without_the_data_set_is_said(hub: Any, run_alone: Any) -> None:
+def test_a_hub_without_the_data_set_is_reported(hub: Any, run_alone: Any) -> None:
     ran = run_alone(SHOW, HF_ENDPOINT=hub.url)
     assert f"backend_tasks/test.jsonl cannot be fetched ({hub.url}: " in ran.stdout
     assert len(ran.stdout.splitlines()) == 1
 
 
-def test_the_loader_imports_no_hub_client_before_it_is_asked() -> None:
+def test_importing_the_loader_imports_no_hub_client() -> None:
     code = (
         "import colbench_tasks.trajectories, sys; "
         "print({'datasets', 'huggingface_hub', 'pyarrow'} & set(sys.modules))"

@@ -1,4 +1,4 @@
-"""The recipe for new backend tasks: what a reply must be by its form, and what is nearly the same."""
+"""The recipe for new backend tasks: the required form of a reply, and the detection of near duplicates."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_reply_becomes_a_task_whose_request_ends_with_the_signature():
 
 
 @pytest.mark.parametrize("form", ["{}", "```json\n{}\n```", "<think>a boat</think>\n\n{}", " {}\n"])
-def test_the_json_may_stand_in_a_fence_or_behind_thoughts(form):
+def test_the_json_may_be_in_a_code_fence_or_follow_thoughts(form):
     assert BackendRecipe().read(form.replace("{}", json.dumps(DRAFT))) == read()
 
 
@@ -76,7 +76,7 @@ def test_the_json_may_stand_in_a_fence_or_behind_thoughts(form):
         json.dumps({**DRAFT, "reference": REFERENCE + "#" * 10_000}),
     ],
 )
-def test_a_reply_that_is_not_the_json_asked_for_is_malformed(reply):
+def test_a_reply_that_is_not_the_required_json_is_malformed(reply):
     assert reason(reply)[0] == "malformed"
 
 
@@ -99,7 +99,7 @@ def test_a_reply_that_is_not_the_json_asked_for_is_malformed(reply):
         {"signature": ""},
     ],
 )
-def test_a_reference_must_be_one_function_as_the_signature_says(changes):
+def test_a_reference_must_be_one_function_with_the_given_signature(changes):
     assert reason_of(**changes)[0] == "not_a_function"
 
 
@@ -107,7 +107,7 @@ def test_a_reference_must_be_one_function_as_the_signature_says(changes):
     "signature",
     ["def boat_fee(minutes: int, member: bool) -> int", "def boat_fee(minutes, member):"],
 )
-def test_annotations_and_a_colon_in_the_signature_are_fine(signature):
+def test_a_signature_may_have_annotations_and_a_colon(signature):
     assert read(signature=signature).request.endswith(signature.removesuffix(":"))
 
 
@@ -131,18 +131,18 @@ def test_annotations_and_a_colon_in_the_signature_are_fine(signature):
         "boat_fee(" + "[" * 9_000 + "]" * 9_000 + ", True)",
     ],
 )
-def test_calls_must_be_ten_different_ones_with_literal_arguments(last):
+def test_calls_must_be_distinct_and_valid_with_literal_arguments(last):
     calls = DRAFT["calls"]
     assert reason_of(calls=[*calls[:-1], last])[0] == "bad_calls"
 
 
 @pytest.mark.parametrize("number", [0, 9, 11])
-def test_there_are_exactly_ten_calls(number):
+def test_a_reply_must_have_exactly_ten_calls(number):
     calls = [f"boat_fee({minutes}, True)" for minutes in range(number)]
     assert reason_of(calls=calls) == ("bad_calls", f"there are {number} calls, not 10")
 
 
-def test_the_model_is_shown_the_beginning_of_the_text_and_the_schema_names_four_texts():
+def test_the_prompt_has_the_start_of_the_text_and_the_schema_has_four_fields():
     recipe = BackendRecipe()
     system, user = recipe.messages("x" * 10_000)
     assert system.content == recipe.prompt
@@ -160,7 +160,7 @@ def backend(request: str, reference: str, name: str = "one") -> Task:
     return task_from_row({**row, "id": name})
 
 
-def test_jaccards_index_of_requests_is_that_of_their_runs_of_three_words():
+def test_requests_are_compared_by_their_runs_of_three_words():
     one = request_shingles("the cat sat on the mat. The signature of it: def f(a)")
     two = request_shingles("The cat sat on a mat! The signature of it: def g(b)")
     tail = {("the", "signature", "of"), ("signature", "of", "it"), ("mat", "the", "signature")}
@@ -169,7 +169,7 @@ def test_jaccards_index_of_requests_is_that_of_their_runs_of_three_words():
     assert len(one | two) == len(same) + 2 * 3
 
 
-def test_code_is_the_same_in_other_names_layout_comments_and_annotations():
+def test_code_shingles_ignore_names_layout_comments_and_annotations():
     one = "def fee(minutes, member):\n    'What it costs.'\n    total: int = minutes * 3  # rate\n    return total"
     two = "def toll(a: int, b: bool) -> int:\n  x = (a * 3)\n\n  return x"
     other = "def toll(a, b):\n  x = a * 4\n  return x"
@@ -177,7 +177,7 @@ def test_code_is_the_same_in_other_names_layout_comments_and_annotations():
     assert code_shingles(one) != code_shingles(other)
 
 
-def test_a_task_is_near_another_by_its_request_or_by_its_reference():
+def test_a_near_duplicate_is_found_by_its_request_or_by_its_reference():
     known = NearDuplicates()
     request = "We lend boats on the lake and I want to know what each of the guests owes us"
     known.add(backend(f"{request} def boat_fee(a, b)", REFERENCE, "boats"))
@@ -200,7 +200,7 @@ def test_minhash_estimates_jaccards_index(common):
     assert agreed == pytest.approx(jaccard, abs=4 * (jaccard * (1 - jaccard) / FUNCTIONS) ** 0.5)
 
 
-def test_the_index_finds_what_comparing_every_two_sets_finds(official_backend: Path):
+def test_the_index_finds_the_same_duplicates_as_all_pairwise_comparisons(official_backend: Path):
     tasks = read_tasks(official_backend, limit=150)
     known, seen, hits = NearDuplicates(), [], 0
     for task in tasks:

@@ -1,4 +1,4 @@
-"""Recorded dialogues in the official schema, from files and from where the official ones are found."""
+"""Recorded dialogues in the official schema, from files and from the official sources."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def write(path: Path, *rows: object) -> Path:
     return path
 
 
-def test_a_row_becomes_a_record_with_its_task_and_what_was_sampled(tmp_path: Path) -> None:
+def test_a_row_becomes_a_trajectory_with_its_task_and_sampled_turns(tmp_path: Path) -> None:
     path = write(tmp_path / "dialogues.jsonl", ROW)
     assert list(read_trajectories(path)) == [
         Trajectory(
@@ -82,7 +82,7 @@ def test_a_row_becomes_a_record_with_its_task_and_what_was_sampled(tmp_path: Pat
     ]
 
 
-def test_dialogues_of_one_task_have_one_hash_wherever_they_stand(tmp_path: Path) -> None:
+def test_dialogues_of_one_task_share_its_hash_regardless_of_their_position(tmp_path: Path) -> None:
     other = {**ROW, "task": {**TASK, "ground_truth": "def add(a):\n    return a + 2"}}
     read = list(read_trajectories(write(tmp_path / "dialogues.jsonl", ROW, other, ROW, other)))
     hashes = [trajectory.task.hash for trajectory in read]
@@ -90,7 +90,7 @@ def test_dialogues_of_one_task_have_one_hash_wherever_they_stand(tmp_path: Path)
     assert len(set(hashes)) == 2
 
 
-def test_what_was_not_recorded_is_empty_or_none(tmp_path: Path) -> None:
+def test_unrecorded_fields_are_empty_or_none(tmp_path: Path) -> None:
     dialogue = [DIALOGUE[0], {"role": "assistant", "content": "Here."}]
     path = write(tmp_path / "dialogues.jsonl", {"task": TASK, "dialogue_history": dialogue})
     (read,) = read_trajectories(path)
@@ -104,7 +104,7 @@ def test_a_dialogue_about_a_page_has_a_frontend_task(tmp_path: Path) -> None:
     assert read.task.domain == "frontend"
 
 
-def test_gzip_and_parquet_give_the_same_records_but_for_their_place(tmp_path: Path) -> None:
+def test_gzip_and_parquet_give_the_same_trajectories_except_for_the_place(tmp_path: Path) -> None:
     small = {**TASK, "test_cases": {"test1": "add(1)"}}
     rows = [ROW, {**ROW, "task": small, "reward": 0.5}]
     path = tmp_path / "dialogues.jsonl.gz"
@@ -123,7 +123,7 @@ def test_gzip_and_parquet_give_the_same_records_but_for_their_place(tmp_path: Pa
     assert columns[1].place.endswith("dialogues.parquet, row 2")
 
 
-def test_they_are_read_one_at_a_time(tmp_path: Path) -> None:
+def test_trajectories_are_read_one_at_a_time(tmp_path: Path) -> None:
     path = write(tmp_path / "dialogues.jsonl", ROW, {"other": 1})
     read = read_trajectories(path)
     assert next(read).turns == TURNS
@@ -149,9 +149,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("said", BROKEN)
-def test_a_row_that_is_no_dialogue_is_named_and_the_rest_may_be_had(
-    tmp_path: Path, said: str
-) -> None:
+def test_an_invalid_row_is_named_and_the_other_rows_can_be_read(tmp_path: Path, said: str) -> None:
     path = write(tmp_path / "dialogues.jsonl", ROW, BROKEN[said], ROW)
     with pytest.raises(DataError, match=f"line 2: .*{said}"):
         list(read_trajectories(path))
@@ -161,7 +159,7 @@ def test_a_row_that_is_no_dialogue_is_named_and_the_rest_may_be_had(
     assert len(malformed) == 1
 
 
-def test_the_official_ones_are_found_like_the_official_tasks(
+def test_official_trajectories_are_read_from_the_official_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLBENCH_OFFICIAL_DIR", str(tmp_path))
@@ -173,7 +171,7 @@ def test_the_official_ones_are_found_like_the_official_tasks(
     assert len(list(official_trajectories(limit=2))) == 2
 
 
-def test_the_official_ones_are_fetched_from_the_hub(hub: Any, run_alone: Any) -> None:
+def test_official_trajectories_are_fetched_from_the_hub(hub: Any, run_alone: Any) -> None:
     folder = hub.root / "facebook/collaborative_agent_bench"
     folder.mkdir(parents=True)
     write(folder / FILE, ROW, ROW)

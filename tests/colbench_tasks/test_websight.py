@@ -1,4 +1,4 @@
-"""WebSight rows from local files in its schema, from a hub and from the cache; what is said when there are none."""
+"""WebSight rows from local files in its schema, a hub, or the cache, and the messages for missing data."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def write_parquet(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 
 def write_shards(folder: Path, *bounds: int) -> list[Path]:
-    """Write Parquet files named as the data set's first: rows `bounds[0]` to `bounds[1]`, and so on."""
+    """Write Parquet files named like the data set's first files: rows `bounds[0]` to `bounds[1]`, and so on."""
     folder.mkdir(parents=True)
     return [
         write_parquet(
@@ -88,7 +88,7 @@ def test_a_folder_is_read_in_the_order_of_its_files(tmp_path: Path) -> None:
     assert [task.id for task in tasks] == [f"websight-file-0000{n}" for n in range(3)]
 
 
-def test_another_schema_is_refused_and_the_columns_are_named(tmp_path: Path) -> None:
+def test_another_schema_is_refused_with_the_names_of_the_columns(tmp_path: Path) -> None:
     rows = [{"html": "<html>", "text": "An idea."}]
     with pytest.raises(DataError, match="line 1: .*`llm_generated_idea` is missing, `html` is new"):
         load(str(write_lines(tmp_path / "rows.jsonl", rows)))
@@ -106,13 +106,13 @@ def test_a_column_of_another_type_is_named(tmp_path: Path) -> None:
         load(str(path))
 
 
-def test_a_row_that_is_no_page_is_named(tmp_path: Path) -> None:
+def test_a_row_without_html_is_named(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "rows.jsonl", [row(0), {**row(1), "text": "no page"}])
     with pytest.raises(DataError, match=r"rows\.jsonl, line 2: .*not HTML"):
         load(str(path))
 
 
-def test_bad_rows_may_be_left_out_and_named_and_the_others_keep_their_ids(tmp_path: Path) -> None:
+def test_malformed_rows_can_be_left_out_and_the_others_keep_their_ids(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "rows.jsonl", [row(0), {**row(1), "text": None}, row(2)])
     malformed: list[str] = []
     tasks = load(str(path), malformed)
@@ -121,14 +121,14 @@ def test_bad_rows_may_be_left_out_and_named_and_the_others_keep_their_ids(tmp_pa
     assert "rows.jsonl, line 2: the schema changed: `text`" in malformed[0]
 
 
-def test_a_broken_line_is_named(tmp_path: Path) -> None:
+def test_a_line_with_invalid_json_is_named(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps(row(0)) + "\n{\n")
     with pytest.raises(DataError, match=r"rows\.jsonl, line 2"):
         load(str(path))
 
 
-def test_a_file_that_is_not_whole_is_named_and_the_rest_of_the_folder_may_be_had(
+def test_a_truncated_file_is_named_and_the_other_files_can_be_read(
     tmp_path: Path,
 ) -> None:
     write_parquet(tmp_path / "a.parquet", [row(1)])
@@ -144,7 +144,7 @@ def test_a_file_that_is_not_whole_is_named_and_the_rest_of_the_folder_may_be_had
     assert len(malformed) == 1
 
 
-def test_an_empty_file_holds_no_rows(tmp_path: Path) -> None:
+def test_an_empty_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="contains no rows"):
         load(str(write_lines(tmp_path / "rows.jsonl", [])))
 
@@ -156,7 +156,7 @@ def test_an_unknown_name_lists_the_splits(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_recipe_is_followed_over_the_files_of_a_local_folder(
+def test_the_splits_are_read_across_the_files_of_a_local_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_shards(tmp_path / "v0.2", 0, 4_000, 10_100, 10_450, 12_000)
@@ -168,7 +168,7 @@ def test_the_recipe_is_followed_over_the_files_of_a_local_folder(
     assert official.load("frontend/test") == test
 
 
-def test_files_that_hold_no_row_of_the_set_are_not_read(
+def test_files_without_rows_of_the_set_are_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = write_shards(tmp_path / "v0.2", 0, 10_000, 10_500)[0]
@@ -182,7 +182,7 @@ def test_files_that_hold_no_row_of_the_set_are_not_read(
         load("train")
 
 
-def test_a_gap_between_the_files_or_too_few_of_them_is_said(
+def test_a_gap_between_the_files_and_too_few_rows_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLBENCH_OFFICIAL_DIR", str(tmp_path))
@@ -194,7 +194,7 @@ def test_a_gap_between_the_files_or_too_few_of_them_is_said(
         load("test")
 
 
-def test_a_file_cut_off_before_the_set_stops_it_since_rows_are_counted(
+def test_a_truncated_file_before_the_rows_of_the_set_is_always_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cut = write_shards(tmp_path / "v0.2", 0, 1_000, 12_000)[0]
@@ -204,14 +204,16 @@ def test_a_file_cut_off_before_the_set_stops_it_since_rows_are_counted(
         load("test", [])
 
 
-def put_on(hub: Any, *bounds: int) -> None:
+def publish_on(hub: Any, *bounds: int) -> None:
     write_shards(hub.root / websight.REPOSITORY / "v0.2", *bounds)
     hub.commits[websight.REPOSITORY] = websight.COMMIT
 
 
 @pytest.mark.slow
-def test_a_set_is_fetched_from_the_hub_once_without_its_pictures(hub: Any, run_alone: Any) -> None:
-    put_on(hub, 0, 9_000, 10_200, 12_000, 12_100)
+def test_a_set_is_fetched_from_the_hub_only_once_and_without_pictures(
+    hub: Any, run_alone: Any
+) -> None:
+    publish_on(hub, 0, 9_000, 10_200, 12_000, 12_100)
     first = run_alone(SHOW, HF_ENDPOINT=hub.url)
     assert first.stdout == SHOWN
     assert not [one for one in hub.asked if "train-00003" in one]
@@ -222,17 +224,17 @@ def test_a_set_is_fetched_from_the_hub_once_without_its_pictures(hub: Any, run_a
     assert hub.asked == []
 
 
-def test_a_hub_that_holds_too_few_rows_is_said_and_nothing_is_kept(
+def test_a_hub_with_too_few_rows_is_reported_and_nothing_is_cached(
     hub: Any, run_alone: Any, tmp_path: Path
 ) -> None:
-    put_on(hub, 0, 10_200)
+    publish_on(hub, 0, 10_200)
     said = run_alone(SHOW, HF_ENDPOINT=hub.url).stdout
     assert "200 rows can be read, but there should be 500" in said
     assert not list((tmp_path / "cache").rglob("*.jsonl"))
 
 
-def test_a_hub_whose_columns_changed_is_said(hub: Any, run_alone: Any) -> None:
-    put_on(hub, 0, 10)
+def test_changed_columns_on_the_hub_are_reported(hub: Any, run_alone: Any) -> None:
+    publish_on(hub, 0, 10)
     table = pa.table({"text": ["<html>"] * 10_500, "idea": ["A page."] * 10_500})
     pq.write_table(table, hub.root / websight.REPOSITORY / "v0.2/train-00000-of-00738-f00.parquet")
     said = run_alone(SHOW, HF_ENDPOINT=hub.url).stdout
@@ -240,8 +242,8 @@ def test_a_hub_whose_columns_changed_is_said(hub: Any, run_alone: Any) -> None:
     assert len(said.splitlines()) == 1
 
 
-def test_a_hub_without_the_pinned_commit_is_said(hub: Any, run_alone: Any) -> None:
-    put_on(hub, 0, 10)
+def test_a_hub_without_the_pinned_commit_is_reported(hub: Any, run_alone: Any) -> None:
+    publish_on(hub, 0, 10)
     hub.commits[websight.REPOSITORY] = "0" * 40
     said = run_alone(SHOW, HF_ENDPOINT=hub.url).stdout
     assert f"cannot be fetched from the Hub ({hub.url}: " in said
@@ -251,7 +253,7 @@ def test_a_hub_without_the_pinned_commit_is_said(hub: Any, run_alone: Any) -> No
 @pytest.mark.parametrize(
     "environment", [{"HF_HUB_OFFLINE": "1"}, {"HF_ENDPOINT": "http://127.0.0.1:9"}]
 )
-def test_a_hub_out_of_reach_is_said_in_one_line_with_the_way_round(
+def test_an_unreachable_hub_is_reported_in_one_line_with_an_alternative(
     run_alone: Any, environment: dict[str, str]
 ) -> None:
     ran = run_alone(SHOW, **environment)
@@ -263,9 +265,7 @@ def test_a_hub_out_of_reach_is_said_in_one_line_with_the_way_round(
 
 def test_the_license_is_shown_once(tmp_path: Path, run_alone: Any) -> None:
     path = write_lines(tmp_path / "rows.jsonl", [row(1)])
-    code = SHOW.replace("'test'", "").replace(
-        'load("test")', f"load({str(path)!r}) + load({str(path)!r})"
-    )
-    ran = run_alone(code)
+    twice = f"load({str(path)!r}) + load({str(path)!r})"
+    ran = run_alone(SHOW.replace('load("test")', twice))
     assert ran.stdout.startswith("2 ")
     assert ran.stderr.count("CC-BY-4.0") == 1

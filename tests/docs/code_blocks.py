@@ -1,4 +1,4 @@
-"""The code blocks of the documentation, and the folder in which a reader of a page would run them."""
+"""The code blocks of the documentation, and a folder in which to run them as a reader would."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 ROOT = Path(__file__).parents[2]
 SHELL = ("bash", "sh")
 FILE_NAME = re.compile(r"`(\S+\.\w+)`|<!-- (\S+) -->\s*")
-"""The line before a block that shows a file: its name, as code or in a comment."""
+"""The line before a block that shows a file: the file's name, as code or in a comment."""
 OPERATORS = re.compile(r"[|&;]+|--")
 
 
@@ -37,7 +37,7 @@ class Block:
 
     @property
     def commands(self) -> list[str]:
-        """Return the command lines of a block in the language of the shell; a script that is a file has none."""
+        """Return the command lines of a shell block; a block that shows a script file has none."""
         if self.language not in SHELL or self.file:
             return []
         lines = self.text.replace("\\\n", " ").splitlines()
@@ -90,13 +90,13 @@ def programs(command: str) -> list[list[str]]:
 
 
 class Workplace:
-    """A folder with the commands of the project, in which nothing reaches the network or the user's own files."""
+    """A folder with the project's commands, which there reach neither the network nor the user's own files."""
 
     def __init__(self, folder: Path, cache: Path, **environment: str) -> None:
         self.folder = folder
         self._bin = folder.with_name(f"{folder.name}-bin")
         self.site = folder.with_name(f"{folder.name}-site")
-        """Where `pip install` puts a package."""
+        """The folder into which `pip install` puts a package."""
         self.environment = {
             **os.environ,
             "PATH": f"{self._bin}{os.pathsep}{os.environ['PATH']}",
@@ -125,7 +125,7 @@ class Workplace:
         command.chmod(0o755)
 
     def run(self, *command: str, code: int = 0, **environment: str) -> str:
-        """Run a command that has to end with a code, and return its output."""
+        """Run a command that must end with the exit code `code`, and return its output."""
         done = subprocess.run(
             command,
             cwd=self.folder,

@@ -1,8 +1,8 @@
-"""Every code block of the documentation works: it is run, read by what reads such a file, or at least parsed.
+"""Every code block of the documentation works: it is run, read as the file that it shows, or at least parsed.
 
-Each page is followed in a folder of its own, from top to bottom, so that a command finds what an earlier one made. What
-cannot be run here is in `CHECKED` and `ELSEWHERE`, with the reason; the programs of the project must accept its
-arguments, too. A block of output has the language `text`.
+Each page is followed in its own folder, from top to bottom, so that a command finds the files of earlier commands.
+Commands that cannot be run here are in `CHECKED` and `ELSEWHERE`, with the reason; the project's programs must accept
+their arguments, too. A block of output has the language `text`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Rule(NamedTuple):
     """Pattern of the command line."""
     reason: str
     settings: bool = True
-    """True if the settings of `colbench eval` and `sweet-rl run` are checked, beyond the parser."""
+    """True if the settings of `colbench eval` and `sweet-rl run` are checked in addition to the arguments."""
 
 
 CHECKED = (
@@ -71,7 +71,7 @@ CHECKED = (
     Rule(r"\bsubmit push\b", "needs the clone of a leaderboard"),
     Rule(r"(^|[\s:=])[A-Z]{2}[A-Z-]*\b(?!=)|…", "has a placeholder"),
 )
-"""The commands that are not run. The first rule that fits counts."""
+"""The commands that are not run. The first rule that matches applies."""
 ELSEWHERE = {
     ("docs/agents.md", "js"): "tests/colbench_agents/test_protocol_examples.py",
     ("docs/agents.md", "python"): "tests/colbench_agents/frameworks/test_agents_doc.py",
@@ -83,17 +83,17 @@ ELSEWHERE = {
     ("docs/other-harnesses.md", "bash"): "tests/e2e/test_harnesses.py",
     ("docs/other-harnesses.md", "python"): "tests/e2e/test_harnesses.py",
 }
-"""The modules that run blocks, by page and kind, which need other packages or servers, or much time."""
+"""Test modules, by page and kind, that run the blocks that need other packages, servers, or much time."""
 OTHERS = """
 cd echo export git hf inspect jq kubectl mkdir pip playwright printf pytest python ray sbatch ssh-keygen vf-eval vllm
 """
 """Programs whose arguments are not parsed here."""
 SERVER = "http://localhost:8000/v1"
-"""The model server of the pages. A scripted one stands in for it, and for OpenAI's."""
+"""The model server of the pages. A scripted server replaces it and OpenAI's server."""
 SYNTAX = set("|&;<>$~*")
 """Characters for which a command needs a shell."""
 STATE = re.compile(r"(export|cd) |\w+=\S+$")
-"""A command that holds for those after it in its block."""
+"""A command that affects the later commands of its block."""
 OPTIONAL = re.compile(r"(?<= )\[([^]|]*)[^]]*\]")
 """A part of a synopsis, such as `[--out FILE]`, of which the first alternative is checked."""
 OWN_AGENT = """
@@ -101,7 +101,7 @@ class {name}:
     async def reply(self, dialogue):
         return "I WANT TO ANSWER:\\nx = 1"
 """
-"""`my_agent.py` of a reader to whom the page shows none."""
+"""The `my_agent.py` of a reader, for pages that show none."""
 SUBMISSION = """
 name = "An agent"
 organization = "Example"
@@ -122,18 +122,18 @@ name = "my-model"
 
 
 def kind(block: Block) -> str:
-    """Return the language of a block, or `script` if it shows a file in the language of the shell."""
+    """Return the language of a block, or `script` if it shows a shell file."""
     return "script" if block.file and block.language in SHELL else block.language
 
 
 def rule(command: str) -> Rule | None:
-    """Return the reason why a command is not run, or None. What is between single quotes does not count."""
+    """Return the reason why a command is not run, or None. Text in single quotes is ignored."""
     bare = re.sub(r"'[^']*'", "''", command)
     return next((each for each in CHECKED if re.search(each.pattern, bare)), None)
 
 
 class Reader:
-    """A person who does what a page says, block by block."""
+    """A person who follows a page, block by block."""
 
     def __init__(self, page: str, place: Workplace, finished: Path, server: str) -> None:
         self.page = page
@@ -174,7 +174,7 @@ class Reader:
                 state += self._run_command(block, state, command)
 
     def _run_command(self, block: Block, state: str, command: str) -> str:
-        """Run a command, or check its settings; return it if it holds for those after it."""
+        """Run a command, or check its settings; return it if it affects the later commands of its block."""
         why = rule(command)
         if why is None:
             self._run(block, state, command.replace(SERVER, self.server))
@@ -185,7 +185,7 @@ class Reader:
         return f"{command}\n" if why is None and STATE.match(command) else ""
 
     def _run(self, block: Block, state: str, command: str) -> None:
-        """Run a command that has to succeed: in this process, which is faster, unless it needs a shell."""
+        """Run a command that must succeed: in this process, which is faster, unless it needs a shell."""
         program, *words = shlex.split(command, comments=True)
         if program == "colbench" and not state and not SYNTAX & set("".join(words)):
             assert colbench.cli.main(words) == 0, f"{block}: this failed: {command}"
@@ -196,7 +196,7 @@ class Reader:
             pytest.fail(f"{block}: this failed: {command}\n{error}", pytrace=False)
 
     def _provide(self, text: str) -> None:
-        """Make what a command or program reads and a reader has already: a finished run, or a file of the page."""
+        """Create what a command or program reads and a reader already has: a finished run, or files of the page."""
         for name in re.findall(r"(?<!--out )\bruns/[\w-]+|\b(?:STORE|BUNDLE)\b", text):
             if not (path := self.place.folder / name).exists():
                 shutil.copytree(self.finished / (name if name.isupper() else "run"), path)
@@ -207,14 +207,14 @@ class Reader:
             self._write(name, "toml")
 
     def _write(self, name: str, language: str, pattern: str = "", otherwise: str = "") -> None:
-        """Write a file, unless it is there: the page's first block of its language that has a pattern."""
+        """Write a file unless it exists: the page's first block of the language that matches the pattern."""
         texts = [each.text for each in blocks(self.page) if each.language == language]
         found = next((text for text in texts if re.search(pattern, text, re.M)), otherwise)
         if found and not (path := self.place.folder / name).exists():
             path.write_text(found, "utf-8")
 
     def _read(self, block: Block) -> None:
-        """Read a block as the program does that reads such a file."""
+        """Read a block like the program that reads such files."""
         path = self.place.folder / f"{Path(self.page).stem}-line-{block.line}.{block.language}"
         path.write_text(block.text, "utf-8")
         {"toml": read_toml, "json": read_json}[block.language](path)
@@ -222,7 +222,7 @@ class Reader:
 
 
 def check(block: Block, program: str, *words: str) -> None:
-    """Fail unless the program is known and, if it is one of the project, takes the arguments."""
+    """Fail unless the program is known and, if it belongs to the project, accepts the arguments."""
     if program == "make":
         targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.M)
         assert set(words) <= set(targets), f"{block}: the Makefile has no {' '.join(words)}"
@@ -248,7 +248,7 @@ def parse(block: Block, program: str, words: Sequence[str]) -> argparse.Namespac
 def check_settings(block: Block, command: str) -> None:
     """Check the settings of a run or a recipe, without starting it.
 
-    Other tasks stand in for those of a run, as it takes long to make or download them.
+    The tasks of a run are replaced by bundled ones, because generating or downloading them can take long.
     """
     for program, *words in programs(command):
         if program == "colbench" and words[0] == "eval":
@@ -259,7 +259,7 @@ def check_settings(block: Block, command: str) -> None:
 
 
 def read_toml(path: Path) -> None:
-    """Read a file of settings by what it holds. A recipe may be a part of one, without its model."""
+    """Read a settings file according to its content. A recipe may be incomplete: without its model."""
     content = tomllib.loads(path.read_text("utf-8"))
     if "project" in content:
         for group, points in content["project"]["entry-points"].items():
@@ -284,13 +284,13 @@ def read_json(path: Path) -> None:
 
 
 def answer(messages: Sequence[Message]) -> str:
-    """Reply as a model that asks nothing."""
+    """Reply like a model that asks no questions."""
     return "I WANT TO ANSWER:\ndef f(*args):\n    return None"
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    """Yield the address of a running model server, which takes any name of a model."""
+    """Yield the address of a running model server, which accepts any model name."""
     running = ScriptedServer(answer)
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
@@ -307,7 +307,7 @@ def server() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def finished(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with what a reader may have already: a run, an entry, and a leaderboard with it."""
+    """Return a folder with the results that a reader may already have: a run, an entry, and a leaderboard with it."""
     place = Workplace(tmp_path_factory.mktemp("finished") / "reader", cache)
     (place.folder / "submission.toml").write_text(SUBMISSION)
     place.run("colbench", "eval", "--agent", "guesser", "--limit", "3", "--out", "run")
@@ -338,14 +338,12 @@ def test_the_code_of_a_page_works(
         reader.follow(block)
 
 
-def test_every_rule_keeps_a_command_of_a_page_from_being_run() -> None:
+def test_every_rule_excludes_a_command_of_some_page() -> None:
     commands = [command for page in PAGES for block in blocks(page) for command in block.commands]
     assert set(map(rule, commands)) == {None, *CHECKED}
 
 
 @pytest.mark.parametrize(("page", "wanted"), ELSEWHERE)
-def test_the_blocks_that_another_module_runs_exist_and_it_names_their_page(
-    page: str, wanted: str
-) -> None:
+def test_blocks_run_by_another_module_exist_and_it_names_their_page(page: str, wanted: str) -> None:
     assert wanted in map(kind, blocks(page))
     assert page in (ROOT / ELSEWHERE[page, wanted]).read_text("utf-8")

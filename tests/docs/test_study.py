@@ -1,9 +1,10 @@
-"""The study's page and reports are those of the stored results."""
+"""The pages and reports of the study match its stored results."""
 
 from __future__ import annotations
 
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from statistics import mean
 
 import pytest
 
@@ -11,6 +12,8 @@ pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 pytest.importorskip("matplotlib", reason="matplotlib is not installed (colbench[train])")
 
+import colbench
+from sweet_rl_trainer.methods.credit.facts import guess_table
 from sweet_rl_trainer.study import report
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -24,7 +27,7 @@ def make_study():
     return module
 
 
-def test_the_pages_and_the_reports_are_made_from_the_stored_results(make_study):
+def test_the_pages_and_the_reports_match_the_stored_results(make_study):
     names = [name for name in make_study.WORLDS if make_study.has(name)]
     worlds = {name: make_study.read(DOCS / "study" / f"{name}.json.gz") for name in names}
     for name in make_study.PAGES:
@@ -34,10 +37,12 @@ def test_the_pages_and_the_reports_are_made_from_the_stored_results(make_study):
 
 
 def test_the_credit_of_the_dialogue_adds_up_to_its_outcome(make_study):
-    credits = [credit for _, credit in make_study.credited() if credit is not None]
-    texts = [text for text, _ in make_study.credited()]
+    (_, credit), *turns = make_study.credited()
+    assert credit is None, "the request is not the agent's"
+    credits = [credit for _, credit in turns]
     assert credits[0] == pytest.approx(-0.01), "a question that changes nothing costs its price"
-    assert "def cinema_stars" in texts[-1]
-    questions = len(credits) - 1
-    before = 1.0 + 0.01 * -questions - sum(credits)
-    assert 0 < before < 1, "what a guess passes before the first turn"
+    assert "def cinema_stars" in turns[-1][0]
+    (task,) = colbench.load_tasks(make_study.TASKS)
+    before = mean(guess_table(task).all().values())  # each fact is told later with probability 1/2
+    reward, costs = 1.0, 0.01 * (len(turns) - 1)
+    assert sum(credits) == pytest.approx(reward - before - costs)

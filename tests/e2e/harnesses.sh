@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Make environments with ColBench and the harnesses that it can be run in: `harnesses.sh FOLDER`.
-# Then FOLDER/inspect/bin/inspect and FOLDER/verifiers/bin/vf-eval are there; the two want different releases of openai.
-# Run again, it does nothing; interrupted, the next run finishes the work. PYTHON names the Python to use.
+# Make environments with ColBench and the harnesses in which it can run: `harnesses.sh FOLDER`.
+# They contain FOLDER/inspect/bin/inspect and FOLDER/verifiers/bin/vf-eval, which need different releases of openai.
+# A second run does nothing. After an interruption, the next run finishes the work. PYTHON names the Python to use.
 set -euo pipefail
 
 inspect=0.3.285

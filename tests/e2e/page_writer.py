@@ -1,4 +1,4 @@
-"""An agent for a model that says nothing sensible: whatever it says becomes the text of a page."""
+"""An agent for a model whose replies make no sense: every reply becomes the text of a page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from colbench_agents.vllm import VLLMAgent
 
 
 class PageWriter(VLLMAgent):
-    """`vllm:` with a page around each reply."""
+    """The agent `vllm:` with a page around each reply."""
 
     @asynccontextmanager
     async def open(self, episode: Episode) -> AsyncIterator[Agent]:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """A stand-in for the `vllm` executable: the same command line, no model.
 
-Like vLLM it starts its own process next to the server. That process has its own session and ignores
-SIGTERM, so that only a thorough clean-up gets rid of it. Flags of its own: `--seconds-to-start=S`,
-`--dies` (ends before it is up, with words on stderr), `--stubborn` (ignores SIGTERM).
+Like vLLM, it starts another process besides the server. This process has its own session and ignores
+SIGTERM, so that only a thorough cleanup ends it. Additional flags: `--seconds-to-start=S`,
+`--dies` (exits before the server starts, with a message on stderr), `--stubborn` (ignores SIGTERM).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def flag(name: str, default: str = "") -> str:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """A handler that answers like vLLM, as far as needed here."""
+    """A handler that answers the requests of the tests like vLLM."""
 
     def do_GET(self) -> None:
         """Answer `/health` and `/v1/models`."""
@@ -48,7 +48,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def main() -> None:
-    """Start like vLLM: a second process, a while without an answer, then a server."""
+    """Start like vLLM: a second process, a delay without answers, then a server."""
     print("stand-in:", *sys.argv[1:], flush=True)
     if os.fork() == 0:
         os.setsid()

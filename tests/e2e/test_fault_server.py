@@ -1,4 +1,4 @@
-"""Runs as processes against servers with faults: served by the command line, and killed in mid-run."""
+"""Runs in their own processes against servers with faults: a server from the command line, and runs that are killed."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ KILLS = 3
 
 
 def evaluate(url: str, agent: str, human: str, *flags: str) -> list[str]:
-    """Return the command of a run with both roles on a server."""
+    """Return the command of a run whose agent and human use the same server."""
     roles = ("--agent", f"openai:{agent}@{url}", "--human", f"openai:{human}@{url}")
     return [*COMMAND, "eval", *roles, "--sandbox-workers", "1", *flags]
 
 
 @pytest.fixture
 def served(tmp_path):
-    """Yield what `colbench doctor --serve-faults` prints while it serves; Ctrl-C ends it in order."""
+    """Yield the output of a running `colbench doctor --serve-faults`, and stop it with Ctrl-C."""
     command = [*COMMAND, "doctor", "--serve-faults", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as server:
         assert server.stdout
@@ -50,13 +50,13 @@ def served(tmp_path):
             assert server.wait(10) == 0
 
 
-def test_what_is_served_says_first_how_to_try_it_without_faults(served):
+def test_the_fault_server_first_shows_how_to_try_it_without_faults(served):
     trial = r"Try it without faults: colbench eval --agent openai:ok@http://127\.0\.0\.1:\d+/v1 --limit 5\n"
     assert re.match(trial, served)
 
 
 @pytest.mark.weekly
-def test_an_agent_is_tried_on_the_served_faults(served, tmp_path):
+def test_runs_against_the_served_faults_end_with_the_right_exit_codes(served, tmp_path):
     url = re.findall(r"NAME@(http://\S+)", served)[0]
     for name, code in [("http-429/3+html/5", 0), ("null", 1), ("http-404", 2)]:
         flags = ("--tasks", "bundled:backend", "--limit", "2", "--out", name.replace("/", "-"))
@@ -66,7 +66,7 @@ def test_an_agent_is_tried_on_the_served_faults(served, tmp_path):
         assert "Traceback" not in ended.stderr
 
 
-def test_a_port_that_is_taken_or_none_is_the_users_mistake():
+def test_a_port_in_use_or_out_of_range_is_reported():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         for port in (taken.getsockname()[1], 70000):
             command = [*COMMAND, "doctor", "--serve-faults", str(port)]
@@ -76,7 +76,7 @@ def test_a_port_that_is_taken_or_none_is_the_users_mistake():
 
 
 @pytest.mark.slow
-async def test_a_run_that_is_killed_amid_three_faults_loses_and_doubles_nothing(tmp_path):
+async def test_a_run_killed_amid_three_faults_loses_and_repeats_no_dialogue(tmp_path):
     tasks = colbench.load_tasks("bundled:backend", limit=24)
 
     def expert(messages: Sequence[Message]) -> str:
@@ -106,7 +106,7 @@ async def test_a_run_that_is_killed_amid_three_faults_loses_and_doubles_nothing(
 
 
 async def killed(command: Sequence[str], out: Path, dialogues: int) -> None:
-    """Kill a run when this many dialogues are finished."""
+    """Start a run, and kill it when this many dialogues are finished."""
     process = await asyncio.create_subprocess_exec(*command)
     async with asyncio.timeout(120):
         while len(finished(out)) < dialogues:
@@ -117,6 +117,6 @@ async def killed(command: Sequence[str], out: Path, dialogues: int) -> None:
 
 
 def finished(out: Path) -> dict[str, str]:
-    """Return when each finished dialogue began."""
+    """Return the start time of each finished dialogue."""
     path = out / "rollouts.jsonl"
     return {each.key: each.started for each in iter_rollouts(path)} if path.exists() else {}

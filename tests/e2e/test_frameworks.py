@@ -1,6 +1,6 @@
-"""The tests of the adapters, where the frameworks are.
+"""The tests of the framework adapters, in an environment with the frameworks.
 
-`COLBENCH_FRAMEWORKS` names the Python of the environment that `frameworks.sh` makes. Elsewhere those tests skip.
+`COLBENCH_FRAMEWORKS` names the Python of the environment that `frameworks.sh` makes. Without it, the tests are skipped.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TESTS = Path(__file__).parents[1] / "colbench_agents" / "frameworks"
 
 
 def python() -> Path:
-    """Return the Python in the environment variable; without it the test is skipped, but in CI it fails."""
+    """Return the Python in the environment variable. Without it, skip the test, or fail it in CI."""
     value = os.environ.get("COLBENCH_FRAMEWORKS")
     if not value:
         outcome = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
@@ -29,7 +29,7 @@ def python() -> Path:
     "selected",
     ["not slow and not weekly", pytest.param("slow or weekly", marks=pytest.mark.weekly)],
 )
-def test_agents_of_other_frameworks_pass_their_tests_and_none_is_left_out(selected: str) -> None:
+def test_the_tests_of_the_framework_adapters_pass_without_skips(selected: str) -> None:
     command = [python(), "-m", "pytest", "-p", "no:cacheprovider", "-m", selected, TESTS]
     root = TESTS.parents[2]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)

@@ -1,8 +1,8 @@
-"""ColBench in Inspect AI and in verifiers: the same agent has the same dialogues and the same scores as in ColBench.
+"""ColBench in Inspect AI and in verifiers: an agent has the same dialogues and scores as in ColBench itself.
 
 `COLBENCH_HARNESSES` names the folder with the environments that `harnesses.sh` makes. The agent is a model behind the
-scripted server, and everything is run as a command. What pages need (PyTorch, above all) is not in those environments:
-they find it in that of the tests, after their own.
+scripted server, and everything runs as a command. These environments lack the packages for pages (mainly PyTorch).
+They find these in the environment of the tests, after their own packages.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ def harnesses() -> Path:
 
 
 class Wanted(NamedTuple):
-    """The dialogues of a run, without their agent."""
+    """The settings of a run, without its agent."""
 
     domain: str = "backend"
     tasks: int = TASKS
     trials: int = 1
-    settings: dict[str, Any] = {}  # noqa: RUF012 - nobody changes it
+    settings: dict[str, Any] = {}  # noqa: RUF012 - never changed
 
 
 class Played(NamedTuple):
-    """The rollouts of one run, and how often each message was sent to the model."""
+    """The rollouts of one run, and how often each list of messages was sent to the model."""
 
     rollouts: Rollouts
     heard: Counter[str]
@@ -69,7 +69,7 @@ class Played(NamedTuple):
 async def play_in_all(
     harnesses: Path, folder: Path, script: Callable[[Sequence[Message]], str], wanted: Wanted
 ) -> dict[str, Played]:
-    """Return the same runs in ColBench, Inspect and verifiers, each with its own server."""
+    """Return the same run in ColBench, Inspect, and verifiers, each with its own server."""
     played = {}
     for play in (natively, in_inspect, in_verifiers):
         own = folder / play.__name__
@@ -96,7 +96,7 @@ def manner(request: str) -> int:
 
 
 def eccentric(messages: Sequence[Message]) -> str:
-    """Reply by task: ask little or much, keep much private, never answer, begin with silence, or be untidy."""
+    """Reply by task: with few or many questions, private text, no answer, silence at first, or extra white space."""
     mine = manner(messages[1].content)
     reply = interviewer(messages, mine)
     return {
@@ -166,7 +166,7 @@ def test_a_score_of_inspect_says_which_tests_failed(runs: tuple[Path, dict[str, 
 
 
 def designer(messages: Sequence[Message]) -> str:
-    """Ask, show a page in a fence, then one next to private thought; give an empty answer or none."""
+    """Ask, show a page in a code block and one next to private text, and give an empty answer or none."""
     mine = derive_seed(messages[1].content)
     page = "<html><body style='background: #%06x'><h1>{}</h1></body></html>" % (mine % (1 << 24))
     turn = sum(message.role == "assistant" for message in messages)
@@ -180,7 +180,7 @@ def designer(messages: Sequence[Message]) -> str:
 
 
 @pytest.mark.weekly
-async def test_pages_are_made_and_scored_alike_in_every_harness(
+async def test_pages_have_the_same_dialogues_and_scores_in_every_harness(
     harnesses: Path, tmp_path: Path, browser: Path, tiny_clip: Path
 ):
     settings = {
@@ -204,7 +204,7 @@ async def test_pages_are_made_and_scored_alike_in_every_harness(
 
 
 @pytest.mark.weekly
-async def test_an_episode_of_verifiers_without_a_cosine_fails_and_is_no_zero(
+async def test_a_verifiers_episode_without_a_cosine_fails_instead_of_scoring_0(
     harnesses: Path, tmp_path: Path, browser: Path
 ):
     settings = {"browser": str(browser), "browser_workers": 1}
@@ -219,7 +219,9 @@ async def test_an_episode_of_verifiers_without_a_cosine_fails_and_is_no_zero(
 
 
 @pytest.mark.weekly
-async def test_a_model_that_is_gone_is_nobodys_zero(harnesses: Path, tmp_path: Path):
+async def test_a_model_error_fails_the_episodes_instead_of_scoring_0(
+    harnesses: Path, tmp_path: Path
+):
     refused = Fault(status=400, body='{"error": {"message": "no such thing"}}')
     async with ScriptedServer(interviewer, fault=lambda _: refused) as server:
         assert await in_inspect(harnesses, server, tmp_path, Wanted(tasks=2)) == {}
@@ -237,7 +239,7 @@ TOO_LONG = {
 
 
 @pytest.mark.weekly
-async def test_a_dialogue_that_inspect_or_the_models_context_cuts_short_is_the_agents_failure(
+async def test_a_dialogue_cut_by_a_limit_or_the_context_is_the_agents_failure(
     harnesses: Path, tmp_path: Path
 ):
     refused = Fault(status=400, body=json.dumps({"error": TOO_LONG}))
@@ -266,7 +268,9 @@ async def test_a_dialogue_that_inspect_or_the_models_context_cuts_short_is_the_a
         ),
     ],
 )
-async def test_a_setting_that_is_wrong_is_named(harnesses: Path, command_line: str, blame: str):
+async def test_an_invalid_setting_is_reported_without_a_traceback(
+    harnesses: Path, command_line: str, blame: str
+):
     program, *words = command_line.split()
     with pytest.raises(AssertionError) as refusal:
         await command(harnesses / program, *words)
@@ -276,7 +280,7 @@ async def test_a_setting_that_is_wrong_is_named(harnesses: Path, command_line: s
 
 @pytest.mark.weekly
 async def test_the_examples_of_the_documentation_run_as_written(harnesses: Path, tmp_path: Path):
-    """The logs of Inspect come without scores, so that those in the rollouts are what `inspect score` made."""
+    """Let Inspect log no scores, so that the rollouts have the scores of `inspect score`."""
     async with ScriptedServer(interviewer, model="my-model") as server:
         for block in blocks("docs/other-harnesses.md"):
             name = "inspect" if re.search(r"^inspect|inspect_ai", block.text, re.M) else "verifiers"
@@ -301,7 +305,7 @@ async def natively(_: Path, server: ScriptedServer, folder: Path, wanted: Wanted
     colbench = Path(sys.executable).with_name("colbench")
     await command(
         *(colbench, "eval", *agent, "--config", config, "--out", folder / "run"),
-        env=stores(folder),
+        env=isolated_environment(folder),
     )
     return by_cell(read_rollouts(folder / "run" / "rollouts.jsonl"))
 
@@ -309,7 +313,7 @@ async def natively(_: Path, server: ScriptedServer, folder: Path, wanted: Wanted
 async def in_inspect(
     harnesses: Path, server: ScriptedServer, folder: Path, wanted: Wanted, *more: str
 ) -> Rollouts:
-    """Return the rollouts in the log of a run; of pages the model is shown pictures."""
+    """Return the rollouts in the log of a run; in frontend tasks, the model sees pictures of its pages."""
     model = (f"--model=openai-api/local/{server.model}", f"--model-base-url={server.base_url}")
     pictures = {"pictures": True} if wanted.domain == "frontend" else {}
     given = {"max_turns": TURNS, **wanted.settings, **pictures}
@@ -318,7 +322,7 @@ async def in_inspect(
         *(f"--limit={wanted.tasks}", f"--epochs={wanted.trials}", "--log-dir", folder / "logs"),
         *("--log-format=json", "--display=plain", *more),
         *(word for name, value in given.items() for word in ("-T", f"{name}={value}")),
-        env=stores(folder),
+        env=isolated_environment(folder),
     )
     scores = [sample.get("scores") for sample in log_of_inspect(folder)["samples"]]
     (scorer,) = {name for each in scores if each for name in each} or {""}
@@ -327,7 +331,7 @@ async def in_inspect(
 
 
 def log_of_inspect(folder: Path) -> Any:
-    """Return the one log in a folder."""
+    """Return the only log in a folder."""
     (log,) = (folder / "logs").iterdir()
     return json.loads(log.read_text())
 
@@ -335,7 +339,7 @@ def log_of_inspect(folder: Path) -> Any:
 async def in_verifiers(
     harnesses: Path, server: ScriptedServer, folder: Path, wanted: Wanted
 ) -> Rollouts:
-    """Return the rollouts of the episodes that did not fail, whose rewards are looked at, too."""
+    """Check the rewards of the episodes that did not fail, and return their rollouts."""
     await command(
         *(harnesses / "verifiers" / "bin" / "vf-eval", "colbench-verifiers", "-m", server.model),
         *("--client.base-url", server.base_url, "--client.api-key-var", "LOCAL_API_KEY"),
@@ -343,7 +347,7 @@ async def in_verifiers(
         *("--env.taskset.domain", wanted.domain),
         *("--env.taskset.settings", json.dumps(wanted.settings)),
         *("--no-push", "--no-rich", "-o", folder, "--run.name", "verifiers"),
-        env=stores(folder),
+        env=isolated_environment(folder),
     )
     found = []
     traces = (trace for line in lines_of_verifiers(folder) for trace in json.loads(line)["traces"])
@@ -361,7 +365,7 @@ async def in_verifiers(
 
 
 def lines_of_verifiers(folder: Path) -> list[str]:
-    """Return the episodes of the one run in a folder."""
+    """Return the episodes of the only run in a folder."""
     (traces,) = folder.glob("*/traces.jsonl")
     return traces.read_text().splitlines()
 
@@ -370,8 +374,8 @@ def by_cell(rollouts: Sequence[Rollout]) -> Rollouts:
     return {(rollout.task_id, rollout.trial): rollout for rollout in rollouts}
 
 
-def stores(folder: Path) -> dict[str, str]:
-    """Return an empty home, a cache of the tests' own, and the packages of the tests, found after a harness's."""
+def isolated_environment(folder: Path) -> dict[str, str]:
+    """Return variables for an empty home, a separate cache, and the tests' packages after the harness's."""
     site = folder / "site"
     site.mkdir(exist_ok=True)
     packages = sysconfig.get_path("purelib")

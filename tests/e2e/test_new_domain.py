@@ -1,6 +1,6 @@
-"""Domains of other packages, installed as wheels next to a wheel of ColBench.
+"""Domains from other packages, installed as wheels together with a wheel of ColBench.
 
-The SQL example goes its whole journey by the command line; docs/new-domain.md is followed as it is written.
+The SQL example runs through all steps on the command line, and docs/new-domain.md is followed as written.
 `COLBENCH_HARNESSES` names the folder with Inspect that `harnesses.sh` makes.
 """
 
@@ -44,7 +44,7 @@ SMALL = """
 collect=[{limit=8},{limit=8,agent_args={max_questions=0}}]
 sample.count=2 sample.max_tokens=8 sample.data_fraction=0.1 train.max_steps=2
 """
-"""Settings with which `tiny-cpu` is done in a minute."""
+"""Settings with which `tiny-cpu` takes a minute."""
 LIBRARY = """
 import colbench
 run = colbench.evaluate(tasks="sql:test", agent="sql-guesser", limit=3)
@@ -54,8 +54,8 @@ Run = Callable[..., str]
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with an environment `venv` into which both wheels are installed."""
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with an environment `venv` in which both wheels are installed."""
     folder = tmp_path_factory.mktemp("new_domain")
     pip = (sys.executable, "-m", "pip")
     offline = ("--quiet", "--no-deps", "--no-index")
@@ -76,13 +76,13 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def run(place: Path) -> Run:
-    """Run a command of the environment that has to succeed, and return its output."""
+def run(workspace: Path) -> Run:
+    """Return a function that runs a command in the environment, checks its success, and returns its output."""
     environment = {
         **os.environ,
-        "PATH": f"{place / 'venv' / 'bin'}{os.pathsep}{os.environ['PATH']}",
-        "HOME": str(place),
-        "COLBENCH_CACHE": str(place / "cache"),
+        "PATH": f"{workspace / 'venv' / 'bin'}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(workspace),
+        "COLBENCH_CACHE": str(workspace / "cache"),
         "HF_HUB_OFFLINE": "1",
         "OMP_NUM_THREADS": "1",
         "PIP_NO_INDEX": "1",
@@ -90,7 +90,7 @@ def run(place: Path) -> Run:
         "COLUMNS": "200",
     }
 
-    def run(*command: str | Path, at: Path = place, **more: str) -> str:
+    def run(*command: str | Path, at: Path = workspace, **more: str) -> str:
         done = subprocess.run(
             command, cwd=at, env=environment | more, capture_output=True, text=True, check=False
         )
@@ -101,11 +101,11 @@ def run(place: Path) -> Run:
 
 
 @pytest.fixture(scope="module")
-def runs(place: Path, run: Run) -> Path:
+def runs(workspace: Path, run: Run) -> Path:
     """Return runs of both agents on the test tasks."""
     for agent in ("sql-asker", "sql-guesser"):
         run("colbench", "eval", "--domain", "sql", "--agent", agent, "--out", f"runs/{agent}")
-    return place / "runs"
+    return workspace / "runs"
 
 
 def report(folder: Path) -> dict[str, float]:
@@ -113,14 +113,14 @@ def report(folder: Path) -> dict[str, float]:
     return {name: found["metrics"][name]["mean"] for name in ("success", "databases")}
 
 
-def test_both_packages_come_from_their_wheels(place: Path, run: Run):
+def test_both_packages_come_from_their_wheels(workspace: Path, run: Run):
     code = "import colbench, colbench_sql; print(colbench.__file__, colbench_sql.__file__)"
     places = run("python", "-c", code).split()
-    assert all(Path(each).is_relative_to(place / "venv") for each in places)
+    assert all(Path(each).is_relative_to(workspace / "venv") for each in places)
     assert len(list(SQL.rglob("*.py"))) <= 5, "four modules, and one that says what they are"
 
 
-def test_its_tasks_are_listed_shown_and_sound(run: Run):
+def test_sql_tasks_are_listed_shown_and_valid(run: Run):
     listed = json.loads(run("colbench", "tasks", "list", "--tasks", "sql:test", "--json"))
     assert len(listed) >= 30
     shown = run("colbench", "tasks", "show", "people-1", "--tasks", "sql:test")
@@ -128,7 +128,7 @@ def test_its_tasks_are_listed_shown_and_sound(run: Run):
     assert "60 of 60" in run("colbench", "tasks", "validate", "sql:test")
 
 
-def test_who_asks_finds_the_query_and_who_guesses_does_not(runs: Path):
+def test_the_asker_solves_the_sql_tasks_and_the_guesser_does_not(runs: Path):
     assert report(runs / "sql-asker") == {"success": 1.0, "databases": 1.0}
     assert report(runs / "sql-guesser")["databases"] < 0.2
     record = json.loads((runs / "sql-asker" / "run.json").read_text())
@@ -136,7 +136,7 @@ def test_who_asks_finds_the_query_and_who_guesses_does_not(runs: Path):
     assert record["pins"]["agent"]["source"].startswith("sha256:")
 
 
-def test_a_report_and_a_dialogue_have_the_words_of_the_domain(runs: Path, run: Run):
+def test_reports_and_dialogues_use_the_terms_of_the_domain(runs: Path, run: Run):
     page = (runs / "sql-asker" / "report.html").read_text()
     for words in ("Reports in SQL", "Databases right", "Rows found", "Success rate"):
         assert words in page
@@ -151,7 +151,7 @@ def test_scoring_again_changes_nothing(runs: Path, run: Run):
     assert (runs / "sql-guesser" / "rollouts.jsonl").read_bytes() == before
 
 
-def test_the_library_runs_it(run: Run):
+def test_the_library_evaluates_an_agent_on_the_sql_domain(run: Run):
     scores, warning = run("python", "-c", LIBRARY).splitlines()
     assert scores == "{'success': 0.0, 'databases': 0.0, 'rows': 0.0}"
     assert "is not isolated from the tasks: " in warning
@@ -159,25 +159,25 @@ def test_the_library_runs_it(run: Run):
 
 
 @pytest.mark.weekly
-def test_entries_stand_on_a_board(place: Path, runs: Path, run: Run):
+def test_sql_entries_appear_on_a_board_in_order(workspace: Path, runs: Path, run: Run):
     run("colbench", "leaderboard", "init", "board")
     for agent in ("sql-asker", "sql-guesser"):
-        (place / f"{agent}.toml").write_text(META.format(agent))
+        (workspace / f"{agent}.toml").write_text(META.format(agent))
         run("colbench", "submit", "pack", runs / agent, "--meta", f"{agent}.toml", "--out", agent)
         assert "verification level V2" in run("colbench", "verify", agent)
         run("colbench", "leaderboard", "accept", "board", agent)
     run("colbench", "leaderboard", "build", "board", "--out", "site")
-    (table,) = (place / "site" / "boards").glob("open-sql-*/index.html")
+    (table,) = (workspace / "site" / "boards").glob("open-sql-*/index.html")
     page = table.read_text()
     assert "Reports in SQL" in page
     assert "Databases right" in page
     assert page.index("sql-asker") < page.index("sql-guesser")
-    (task,) = (place / "site" / "boards").glob("open-sql-*/tasks.html")
+    (task,) = (workspace / "site" / "boards").glob("open-sql-*/tasks.html")
     assert "people-1" in task.read_text()
 
 
 def asker(messages: Sequence[Message]) -> str:
-    """Reply as the rule-based agent does, to a system prompt and the dialogue so far."""
+    """Reply like the rule-based agent to a system prompt and the dialogue so far."""
     assert "SQL query" in messages[0].content
     reply = Asker().reply(messages[1:])
     try:
@@ -198,14 +198,14 @@ def inspect() -> Path:
 
 
 @pytest.mark.weekly
-async def test_inspect_runs_it(place: Path, run: Run, inspect: Path):
-    (site,) = (place / "venv").glob("lib/python*/site-packages")
+async def test_inspect_runs_the_sql_domain(workspace: Path, run: Run, inspect: Path):
+    (site,) = (workspace / "venv").glob("lib/python*/site-packages")
     async with ScriptedServer(asker) as server:
         model = (f"--model=openai-api/local/{server.model}", f"--model-base-url={server.base_url}")
         words = ("--limit=4", "--log-dir=logs", "--log-format=json", "--display=plain")
         command = (inspect, "eval", "colbench/sql", *model, *words)
         await asyncio.to_thread(run, *command, PYTHONPATH=str(site), LOCAL_API_KEY="none")
-    (log,) = (place / "logs").iterdir()
+    (log,) = (workspace / "logs").iterdir()
     scores = json.loads(log.read_text())["results"]["scores"]
     assert {each["name"]: each["metrics"]["mean"]["value"] for each in scores} == {
         "success": 1.0,
@@ -214,27 +214,27 @@ async def test_inspect_runs_it(place: Path, run: Run, inspect: Path):
 
 
 @pytest.mark.weekly
-def test_the_trainer_trains_on_it(place: Path, run: Run):
+def test_the_trainer_trains_on_the_sql_domain(workspace: Path, run: Run):
     settings = ["domain=sql", *SMALL.split()]
     changes = [word for setting in settings for word in ("--set", setting)]
     said = run("sweet-rl", "run", "tiny-cpu", *changes, "--out", "training")
-    model = next((place / "training").glob("export-*/model"))
+    model = next((workspace / "training").glob("export-*/model"))
     assert (model / "model.safetensors").is_file()
-    assert str(model.relative_to(place)) in said
+    assert str(model.relative_to(workspace)) in said
 
 
 @pytest.fixture(scope="module")
-def page(place: Path) -> Path:
+def page(workspace: Path) -> Path:
     """Return a folder with the files of docs/new-domain.md."""
     files = [block for block in blocks(PAGE) if block.file]
     assert len(files) == 3
     for block in files:
-        block.write(place / "page")
-    return place / "page"
+        block.write(workspace / "page")
+    return workspace / "page"
 
 
 @pytest.mark.weekly
-def test_the_page_on_new_domains_works_as_it_is_written(page: Path, run: Run):
+def test_the_instructions_in_new_domain_md_work_as_written(page: Path, run: Run):
     scripts = [block.text for block in blocks(PAGE) if block.commands]
     assert len(scripts) == 3
     for script in scripts:

@@ -1,4 +1,4 @@
-"""`sweet-rl study --quick`: the whole study in small, killed on its way; asserts only what must hold."""
+"""`sweet-rl study --quick`: a small version of the whole study, killed and resumed; asserts only what must hold."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def study(out: Path, said: Path) -> subprocess.Popen[bytes]:
 
 
 def killed_in(stage: str, out: Path, said: Path) -> None:
-    """Start a study and kill it as soon as that stage begins to log."""
+    """Start a study, and kill it as soon as the stage begins to log."""
     process = study(out, said)
     while not list(out.glob(f"{stage}-*/run/log.jsonl")):
         assert process.poll() is None, said.read_text()
@@ -48,7 +48,7 @@ def finished(out: Path, said: Path) -> None:
 
 
 def done(out: Path) -> dict[str, int]:
-    """Return the stages that are done, and when they were."""
+    """Return the time at which each finished stage was done."""
     return {path.parent.name: path.stat().st_mtime_ns for path in out.glob("*/done.json")}
 
 

@@ -1,4 +1,4 @@
-"""`sweet-rl` with a real vLLM server: from dialogues of the harness to a checkpoint that it serves and evaluates.
+"""`sweet-rl` with a real vLLM server: from dialogues to a checkpoint that is served and evaluated.
 
 `COLBENCH_VLLM` names the vllm executable of the environment that `vllm_cpu.sh` makes.
 """
@@ -25,10 +25,10 @@ ENGINE = {
     "enforce_eager": "true",
     "max_model_len": "4096",
     "max_num_batched_tokens": "4096",
-    # A prompt that is read in several chunks, together with a seed, brings down the engine of the CPU build.
+    # A prompt that is read in several chunks, together with a seed, crashes the engine of the CPU build.
     "enable_chunked_prefill": "false",
 }
-"""In TOML."""
+"""Settings of the engine in TOML."""
 SERVER = "{ " + ", ".join(f"{name} = {value}" for name, value in ENGINE.items()) + " }"
 
 
@@ -41,7 +41,7 @@ def vllm() -> Path:
 
 
 def call(*words: str | Path) -> str:
-    """Return standard output of a command that ends well."""
+    """Return the standard output of a command, which must succeed."""
     env = {**os.environ, "HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1"}
     done = subprocess.run(
         [BIN / words[0], *words[1:]], env=env, capture_output=True, text=True, check=False

@@ -1,7 +1,7 @@
-"""A run with a real vLLM server, killed once or twice: nothing is lost, nothing doubled, nothing left running.
+"""Runs with a real vLLM server that are killed once or twice: no dialogue is lost or repeated, and no process is left.
 
-A tiny random Llama is agent and human at once. `COLBENCH_VLLM` names the vllm executable of the environment
-that `vllm_cpu.sh` makes, `COLBENCH_OFFICIAL_DATA` the folder with the official `backend.jsonl`.
+A tiny random Llama is both agent and human. `COLBENCH_VLLM` names the vllm executable of the environment
+that `vllm_cpu.sh` makes, and `COLBENCH_OFFICIAL_DATA` the folder with the official `backend.jsonl`.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from colbench.task import read_tasks
 pytestmark = pytest.mark.slow
 
 PATIENCE = 300.0
-"""Seconds for one attempt to get as far as it is waited for."""
+"""Maximum number of seconds to wait for an attempt."""
 ENGINE = {
     "dtype": "float32",
     "enforce_eager": "true",
     "max_model_len": 16384,
     "max_num_batched_tokens": 16384,
-    # A prompt that is read in several chunks, together with a seed, brings down the engine of the CPU build.
+    # A prompt that is read in several chunks, together with a seed, crashes the engine of the CPU build.
     "enable_chunked_prefill": "false",
 }
 
 
-def wanted(variable: str) -> Path:
-    """Return the path in an environment variable; without it the test is skipped, but in CI it fails."""
+def required_path(variable: str) -> Path:
+    """Return the path in an environment variable. Without it, skip the test, or fail it in CI."""
     value = os.environ.get(variable)
     if not value:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(f"{variable} is not set")
@@ -46,20 +46,20 @@ def wanted(variable: str) -> Path:
 
 @pytest.fixture
 def rows() -> Path:
-    return wanted("COLBENCH_OFFICIAL_DATA") / "backend.jsonl"
+    return required_path("COLBENCH_OFFICIAL_DATA") / "backend.jsonl"
 
 
 @pytest.fixture(scope="module")
 def tiny_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("model") / "tiny-llama"
-    python = wanted("COLBENCH_VLLM").with_name("python")
+    python = required_path("COLBENCH_VLLM").with_name("python")
     script = Path(__file__).with_name("tiny_llama.py")
     subprocess.run([python, script, folder], check=True, capture_output=True)
     return folder
 
 
 class Attempts:
-    """The same `colbench eval` again and again, in a working folder by which its processes are known."""
+    """Repeated attempts of one `colbench eval`, whose processes are identified by their working folder."""
 
     def __init__(self, folder: Path, model: Path, rows: Path, limit: int) -> None:
         self.out = folder / "run"
@@ -98,12 +98,12 @@ class Attempts:
                 harness.kill()
 
     def written(self) -> bytes:
-        """Return the whole lines of the rollout file so far."""
+        """Return the complete lines of the rollout file so far."""
         content = self.rollouts.read_bytes() if self.rollouts.exists() else b""
         return content[: content.rfind(b"\n") + 1]
 
     def running(self) -> list[str]:
-        """Return every process of a run: the server's change their names, but not their working folder."""
+        """Return the names of all processes of a run. The server's change their names, but not their working folder."""
         return [
             (process / "comm").read_text().strip()
             for process in Path("/proc").glob("[0-9]*")
@@ -134,7 +134,7 @@ def wait_for(what: Callable[[], bool], seconds: float) -> bool:
 @pytest.mark.parametrize(
     ("kills", "limit"), [(1, 20), pytest.param(2, 50, marks=pytest.mark.weekly)]
 )
-def test_a_run_that_is_killed_loses_and_doubles_nothing(
+def test_a_killed_run_loses_and_repeats_no_dialogue(
     tmp_path: Path, tiny_llama: Path, rows: Path, kills: int, limit: int
 ):
     seed = int(os.environ.get("COLBENCH_E2E_SEED", time.time_ns() % 1_000_000))
@@ -180,7 +180,7 @@ def test_a_run_killed_while_vllm_starts_leaves_no_process(
 
 
 def check_rollouts(rollouts: Path, rows: Path, limit: int) -> None:
-    """Check that every cell occurs once and is settled, and that both models really spoke."""
+    """Check that every cell occurs once and is settled, and that both agent and human used the model."""
     keys = [json.loads(line)["key"] for line in rollouts.read_bytes().splitlines()]
     assert len(keys) == len(set(keys)) == limit
     finished = read_rollouts(rollouts)

@@ -1,4 +1,4 @@
-"""Frontend design with a real vLLM server and a tiny random model that sees, as agent and human at once.
+"""Frontend design with a real vLLM server and a tiny random vision model as both agent and human.
 
 `COLBENCH_VLLM` names the vllm executable of the environment that `vllm_cpu.sh` makes.
 """
@@ -34,14 +34,14 @@ ENGINE = {
     "enforce_eager": True,
     "max_model_len": 16384,
     "max_num_batched_tokens": 16384,
-    # A prompt that is read in several chunks, together with a seed, brings down the engine of the CPU build.
+    # A prompt that is read in several chunks, together with a seed, crashes the engine of the CPU build.
     "enable_chunked_prefill": False,
 }
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of the model; without vLLM the test is skipped, but in CI it fails."""
+    """Return the folder of the model. Without vLLM, skip the test, or fail it in CI."""
     vllm = os.environ.get("COLBENCH_VLLM")
     if not vllm:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("COLBENCH_VLLM is not set")
@@ -58,7 +58,7 @@ def _small_and_offline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VLLM_CPU_KVCACHE_SPACE", "1")
 
 
-async def test_the_models_words_depend_on_the_pictures(
+async def test_the_models_replies_depend_on_the_pictures(
     tmp_path: Path, model: Path, renderer: Renderer
 ):
     short = tmp_path / "prompt.txt"
@@ -85,16 +85,16 @@ async def test_the_models_words_depend_on_the_pictures(
         first = await says_of(white, black)
         assert first == await says_of(white, black)
         assert len({first, await says_of(white, white), await says_of(black, white)}) == 3
-        await refuses_what_is_no_picture(human.chat, (await renderer.render(white)).picture)
+        await check_broken_picture_is_rejected(human.chat, (await renderer.render(white)).picture)
 
 
-async def refuses_what_is_no_picture(chat: OpenAIChat, picture: bytes) -> None:
+async def check_broken_picture_is_rejected(chat: OpenAIChat, picture: bytes) -> None:
     broken = Message(role="user", content="look", images=(picture[: len(picture) // 2],))
     with pytest.raises(EndpointError, match=r"rejects images \(HTTP 400"):
         await chat.chat([broken], temperature=0, max_tokens=8, seed=0)
 
 
-def test_a_run_on_pages_ends_with_every_page_looked_at_and_scored(
+def test_a_frontend_run_completes_all_dialogues_with_replies_and_scores(
     tmp_path: Path, model: Path, browser: Path
 ):
     run = tmp_path / "run"
@@ -112,7 +112,7 @@ def test_a_run_on_pages_ends_with_every_page_looked_at_and_scored(
 
 
 def evaluate(model: Path, browser: Path, run: Path, folder: Path) -> str:
-    """Run `colbench eval`; returns what it printed."""
+    """Run `colbench eval`, and return its output."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     engine = {**ENGINE, "model": model, "port": port, "max_tokens": 48, "pictures": True}

@@ -1,7 +1,7 @@
-"""Build a tiny random Llama with a tokenizer and a chat template, for a real vLLM to serve on a CPU.
+"""A script that builds a tiny random Llama with a tokenizer and a chat template, which a real vLLM serves on a CPU.
 
-Run by the Python of vLLM's environment: `python tiny_llama.py FOLDER [SEED]`. The same seed gives the same
-model. It says nothing sensible; what is tested with it is everything around a model.
+The Python of vLLM's environment runs it: `python tiny_llama.py FOLDER [SEED]`. The same seed gives the same
+model. The model's replies make no sense; it serves to test everything around a model.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ print(distance([1, 2, 3], [4, 5, 6]))
 
 
 def build_tokenizer() -> PreTrainedTokenizerFast:
-    """Return a byte-level BPE tokenizer: any text goes in and comes out again."""
+    """Return a byte-level BPE tokenizer, which encodes and decodes any text without loss."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -84,7 +84,7 @@ def build_tokenizer() -> PreTrainedTokenizerFast:
 
 
 def build_model(tokenizer: PreTrainedTokenizerFast, seed: int) -> LlamaForCausalLM:
-    """Return two layers of width 64; its weights depend on the seed alone."""
+    """Return a model of two layers of width 64, whose weights depend only on the seed."""
     torch.manual_seed(seed)
     config = LlamaConfig(
         vocab_size=len(tokenizer),
@@ -105,10 +105,10 @@ def build_model(tokenizer: PreTrainedTokenizerFast, seed: int) -> LlamaForCausal
 
 
 def says(tokenizer: PreTrainedTokenizerFast, token: int) -> bool:
-    """Return True if a token is more than white space or a mark.
+    """Return True if a token is more than white space or a special token.
 
-    Those that are not get the score 0, which is never the highest of all: at temperature 0 the model is
-    never at a loss for words, as the human of a run must not be.
+    The other tokens get the score 0, which is never the highest score. At temperature 0, the model therefore
+    never gives an empty reply, which the human of a run must not give.
     """
     return bool(tokenizer.decode([token], skip_special_tokens=True).strip())
 

@@ -1,8 +1,8 @@
-"""Build a tiny random model that sees (Idefics3), all of it from scratch, for a real vLLM to serve on a CPU.
+"""A script that builds a tiny random vision model (Idefics3) from scratch, which a real vLLM serves on a CPU.
 
-Run by the Python of vLLM's environment: `python tiny_vision.py FOLDER [SEED]`. A picture becomes four tokens. It says
-nothing sensible; what is tested with it is everything around a model that is sent pictures.
-Why Idefics3: vLLM's Qwen-VL, LLaVA and most others need torchvision, of which vLLM's CPU build has none.
+The Python of vLLM's environment runs it: `python tiny_vision.py FOLDER [SEED]`. A picture becomes four tokens. The
+model's replies make no sense; it serves to test everything around a model that receives pictures.
+Why Idefics3: vLLM's Qwen-VL, LLaVA, and most others need torchvision, which vLLM's CPU build lacks.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ IMAGE = "<image>"
 SPECIAL = [IMAGE, "<fake_token_around_image>", "<global-img>", "<end_of_utterance>"]
 PATCH = 14
 EDGE = 4 * PATCH
-"""Pixels of the square that a picture becomes."""
+"""Width and height, in pixels, of the square that a picture is resized to."""
 SCALE = 2
-"""So many patches, squared, become one token."""
+"""The square of this number of patches becomes one token."""
 
 CHAT_TEMPLATE = """{{- '<|begin_of_text|>' }}
 {%- for message in messages %}
@@ -47,7 +47,7 @@ CHAT_TEMPLATE = """{{- '<|begin_of_text|>' }}
 
 
 def build_processor() -> Idefics3Processor:
-    """Return the tokenizer of the tiny Llama with tokens for pictures, and what makes pictures small and square."""
+    """Return the tiny Llama's tokenizer with image tokens, and an image processor that makes pictures small squares."""
     tokenizer = build_tokenizer()
     tokenizer.add_tokens(SPECIAL, special_tokens=True)
     tokenizer.chat_template = CHAT_TEMPLATE
@@ -63,7 +63,7 @@ def build_processor() -> Idefics3Processor:
 
 
 def build_model(tokenizer: PreTrainedTokenizerFast, seed: int) -> Idefics3ForConditionalGeneration:
-    """Return two layers of width 64 that see and two that speak; the weights depend on the seed alone."""
+    """Return a model of two vision and two text layers of width 64, whose weights depend only on the seed."""
     torch.manual_seed(seed)
     size = {
         "hidden_size": 64,

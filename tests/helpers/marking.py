@@ -1,4 +1,4 @@
-"""Cases of a parametrized test that only the longer selections of the Makefile run."""
+"""Marks for cases of a parametrized test that run only in the longer test selections of the Makefile."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 
 def mostly(marker: pytest.MarkDecorator, cases: Iterable[Any], *others: Any) -> list[Any]:
-    """Return the cases, marked except for `others`."""
+    """Return the cases; mark all of them except `others`."""
     return [case if case in others else _marked(marker, case) for case in cases]
 
 

@@ -1,8 +1,8 @@
-"""Limits of pages for tests in which no page should run out of time."""
+"""Page limits for tests in which no page should run out of time."""
 
 from __future__ import annotations
 
 from colbench.sandbox.browser.limits import Limits
 
 PATIENT = Limits(wall_seconds=120.0)
-"""Where many tests run at once, an ordinary page can take longer than it may by default."""
+"""If many tests run at once, an ordinary page can take longer than the default limit."""

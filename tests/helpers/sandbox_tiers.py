@@ -1,4 +1,4 @@
-"""The sandbox tiers of this machine, tried once for all tests of a process."""
+"""The sandbox tiers that work on this machine, probed once per test process."""
 
 from __future__ import annotations
 

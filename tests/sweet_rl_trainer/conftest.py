@@ -84,7 +84,7 @@ def thinking_templates():
 
 @pytest.fixture(scope="session")
 def make_model():
-    """Return `make_model("llama", …)`: a causal language model in float32; other arguments change its configuration."""
+    """Return `make_model("llama", …)`, which makes a float32 causal model; other arguments change its configuration."""
     torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     torch.set_num_threads(1)
@@ -107,7 +107,7 @@ def make_model():
 
 @pytest.fixture
 def served():
-    """Return `served(script, …)`: a scripted server in its own thread, for as long as `with` is open."""
+    """Return `served(script, …)`, a context manager that runs a scripted server in its own thread."""
 
     @contextmanager
     def serve(script, **options):
@@ -131,7 +131,7 @@ def served():
 
 @pytest.fixture(scope="session")
 def collected(tmp_path_factory):
-    """Return two run folders on the same eight tasks: of one that asks all it has to, and of one that guesses."""
+    """Return the folders of two runs on the same eight tasks: one agent asks everything it needs, the other guesses."""
     from colbench.cli import main
 
     folder = tmp_path_factory.mktemp("collected")
@@ -144,7 +144,7 @@ def collected(tmp_path_factory):
 
 @pytest.fixture
 def official(tmp_path):
-    """Return `official(tasks, …)`: an official file with two dialogues per task, and further fields of a reply."""
+    """Return `official(tasks, …)`, which writes an official file: two dialogues per task; options extend replies."""
 
     def made(tasks, **of_reply):
         answer = "OUTPUT: I WANT TO ANSWER: def late(days): ..."
@@ -175,7 +175,7 @@ def official(tmp_path):
 
 @pytest.fixture(scope="session")
 def small_model(tmp_path_factory, collected):
-    """Return a folder with a Llama of one layer and its tokenizer, made of what was said in these runs."""
+    """Return a folder with a one-layer Llama and a tokenizer that is trained on the messages of `collected`."""
     pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
     from sweet_rl_trainer.data.runs import read_run
     from sweet_rl_trainer.model.tiny import build
@@ -213,7 +213,7 @@ dtype = "float32"
 
 @pytest.fixture
 def small_recipe(tmp_path, collected, small_model, one_thread):
-    """Return a recipe file on these runs and this model, of which everything is done in seconds."""
+    """Return a recipe file for `collected` and `small_model`; all its stages finish in seconds."""
     runs = ", ".join(f'"{folder}"' for folder in collected)
     text = SMALL.replace("[data]", f'[model]\nname = "{small_model}"\n\n[data]\nruns = [{runs}]')
     path = tmp_path / "small.toml"
@@ -223,13 +223,13 @@ def small_recipe(tmp_path, collected, small_model, one_thread):
 
 @pytest.fixture
 def one_thread(monkeypatch):
-    """Limit processes that a test starts to one thread, so that they do not slow each other down."""
+    """Limit the processes that a test starts to one thread each, so that they do not slow each other down."""
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
 
 @pytest.fixture(scope="session")
 def build_vision_model():
-    """Return `build_vision_model(folder, texts, …)`: it writes a tiny model that takes pictures, and its processor."""
+    """Return `build_vision_model(folder, texts, …)`, which writes a tiny vision model and its processor."""
     spec = util.spec_from_file_location("tiny_vision", Path(__file__).with_name("tiny_vision.py"))
     module = util.module_from_spec(spec)
     spec.loader.exec_module(module)

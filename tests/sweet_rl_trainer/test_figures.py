@@ -1,4 +1,4 @@
-"""One style, the same bytes for the same data, and matplotlib only where a figure is made."""
+"""Figures: one style, the same bytes for the same data, and matplotlib imported only when a figure is made."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_figure_is_saved_as_svg_and_png(tmp_path):
         assert picture.width == pytest.approx(2 * 3.4 * 144, abs=2)
 
 
-def test_the_same_data_gives_the_same_bytes_whatever_the_settings_of_the_user_are(tmp_path):
+def test_the_same_data_gives_the_same_bytes_regardless_of_user_settings(tmp_path):
     first = saved(drawn(), tmp_path / "first")
     with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "red", "svg.hashsalt": None}):
         assert saved(drawn(), tmp_path / "second") == first
@@ -57,13 +57,13 @@ def test_the_same_data_gives_the_same_bytes_whatever_the_settings_of_the_user_ar
     assert all(other[name] != first[name] for name in first)
 
 
-def test_the_settings_of_the_user_are_as_before(tmp_path):
+def test_saving_a_figure_leaves_the_users_settings_unchanged(tmp_path):
     before = dict(matplotlib.rcParams)
     saved(drawn(), tmp_path / "out")
     assert dict(matplotlib.rcParams) == before
 
 
-def test_a_figure_reads_on_a_dark_page(tmp_path):
+def test_a_figure_has_an_opaque_white_background(tmp_path):
     saved(drawn(), tmp_path / "out")
     with Image.open(tmp_path / "out" / "accuracy.held-out.png") as picture:
         corners = [(0, 0), (picture.width - 1, picture.height - 1)]
@@ -86,7 +86,7 @@ def test_ticks_are_round_and_shares_are_labeled_in_percent():
     assert {"20%", "40%"} <= labels
 
 
-def test_matplotlib_is_imported_when_a_figure_is_made():
+def test_matplotlib_is_imported_only_when_a_figure_is_made():
     code = (
         "import sys, colbench, sweet_rl_trainer.figures, sweet_rl_trainer.study.plots;"
         "print('matplotlib' in sys.modules);"

@@ -1,4 +1,4 @@
-"""docs/new-method.md, followed as it is written: a package with a training method, from an empty folder."""
+"""docs/new-method.md, followed as written: a package with a training method, from an empty folder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def said(place: Workplace) -> str:
     return place.follow("docs/new-method.md")
 
 
-def test_the_page_works_as_it_is_written(said: str, place: Workplace) -> None:
+def test_the_page_works_as_written(said: str, place: Workplace) -> None:
     assert "2 passed" in said
     assert re.search(r"^  sft-last-turn +imitate the last reply", said, re.MULTILINE)
     (model,) = place.folder.glob("training/export-*/model/model.safetensors")
@@ -36,13 +36,15 @@ def test_the_page_works_as_it_is_written(said: str, place: Workplace) -> None:
     assert "sft-last-turn: already done" in said
 
 
-def test_the_plan_counts_its_steps(said: str, place: Workplace) -> None:
+def test_the_dry_run_lists_the_stages_of_the_method(said: str, place: Workplace) -> None:
     plan = place.run("sweet-rl", "run", "tiny-cpu", "--until", "sft-last-turn", "--dry-run")
     stages = [line.split()[1].rpartition("-")[0] for line in plan.splitlines() if " to do " in line]
     assert stages == ["base", *["collect"] * 3, "sft-last-turn-data", "sft-last-turn", "export"]
 
 
-def test_its_training_moved_the_weights_and_logged_its_loss(said: str, place: Workplace) -> None:
+def test_training_by_the_method_changes_the_weights_and_logs_the_loss(
+    said: str, place: Workplace
+) -> None:
     code = """
 import json, pathlib, sys
 from safetensors.torch import load_file
@@ -61,7 +63,7 @@ print(max(line.get("step", 0) for line in log))
     assert int(step) == 4
 
 
-def test_only_tokens_of_the_last_reply_were_trained(said: str, place: Workplace) -> None:
+def test_only_tokens_of_the_last_reply_are_trained(said: str, place: Workplace) -> None:
     code = """
 import pathlib
 from sweet_rl_trainer.data.files import TRAIN, read
@@ -92,16 +94,14 @@ for side in read(data / TRAIN):
         ),
     ],
 )
-def test_a_mistake_in_its_table_is_named(
+def test_a_mistake_in_the_methods_settings_is_named(
     said: str, place: Workplace, change: str, message: str
 ) -> None:
     refused = place.run("sweet-rl", "run", "tiny-cpu", "--set", change, "--dry-run", code=2)
     assert message in refused
 
 
-def test_a_goal_that_does_not_exist_is_refused_with_the_nearest(
-    said: str, place: Workplace
-) -> None:
+def test_an_unknown_goal_is_refused_with_the_nearest_name(said: str, place: Workplace) -> None:
     words = ("sweet-rl", "run", "tiny-cpu", "--until", "sft-last-turm", "--dry-run")
     assert "did you mean `sft-last-turn`?" in place.run(*words, code=2)
 
@@ -126,7 +126,7 @@ def test_a_goal_that_does_not_exist_is_refused_with_the_nearest(
         ("raise RuntimeError('no')", "cannot be loaded"),
     ],
 )
-def test_a_method_that_is_wrong_is_refused_and_named(
+def test_an_invalid_method_is_refused_with_the_reason(
     said: str, place: Workplace, tmp_path: Path, body: str, message: str
 ) -> None:
     (tmp_path / "wrong.py").write_text(f"from sft_last_turn import SftLastTurn\n{body}\n")

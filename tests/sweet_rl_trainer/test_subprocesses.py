@@ -1,4 +1,4 @@
-"""Child processes exit with their parent, however it ends, and write where they are told to."""
+"""Child processes exit with their parent, however it ends, and write to the given files."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ def alive(pid):
 
 
 @pytest.mark.parametrize("launcher", [pytest.param("", marks=pytest.mark.weekly), "launcher"])
-def test_a_program_gets_its_arguments_and_its_exit_code_comes_back(launcher, tmp_path):
+def test_a_program_gets_its_arguments_and_its_exit_code_is_returned(launcher, tmp_path):
     with start(tmp_path, 0.1, launcher) as parent:
         assert parent.stdout.readline().split(maxsplit=1)[1].strip() == "['0.1']"
         assert parent.wait() == 3
 
 
 @pytest.mark.parametrize("launcher", [pytest.param("", marks=pytest.mark.slow), "launcher"])
-def test_a_child_does_not_outlive_a_parent_that_is_killed(launcher, tmp_path):
+def test_a_child_does_not_outlive_a_killed_parent(launcher, tmp_path):
     with start(tmp_path, 600, launcher) as parent:
         pid = int(parent.stdout.readline().split()[0])
         assert alive(pid)
@@ -77,9 +77,7 @@ def test_a_child_does_not_outlive_a_parent_that_is_killed(launcher, tmp_path):
         assert not alive(pid)
 
 
-def test_a_child_has_the_present_environment_and_folder_and_writes_to_the_given_files(
-    tmp_path, monkeypatch
-):
+def test_a_child_has_the_current_environment_and_folder_and_the_given_files(tmp_path, monkeypatch):
     (tmp_path / "sayer.py").write_text(
         "import os, sys\n"
         "def main(arguments):\n"

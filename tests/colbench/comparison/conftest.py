@@ -1,4 +1,4 @@
-"""Real runs of bundled agents that are compared."""
+"""Real runs of bundled agents, and changed copies of runs, for comparisons."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Change = Callable[[Rollout], Rollout | None]
 
 
 def changed_copy(run: colbench.Run, out: Path, change: Change) -> colbench.Run:
-    """Copy a run with its rollouts changed; `change` returns None for one that is to be left out."""
+    """Copy a run with changed rollouts; `change` returns None for a rollout to leave out."""
     copy = run.save(out)
     changed = [each for rollout in run.rollouts if (each := change(rollout)) is not None]
     copy.folder.write("rollouts.jsonl", b"".join(map(encode_rollout, changed)))
@@ -25,14 +25,14 @@ def changed_copy(run: colbench.Run, out: Path, change: Change) -> colbench.Run:
 
 @pytest.fixture
 def rewrite(tmp_path) -> Callable[[colbench.Run, Change], colbench.Run]:
-    """Return a function that copies a run with its rollouts changed."""
+    """Return a function that copies a run with changed rollouts."""
     number = itertools.count()
     return lambda run, change: changed_copy(run, tmp_path / f"changed-{next(number)}", change)
 
 
 @pytest.fixture
 def with_record(tmp_path) -> Callable[..., colbench.Run]:
-    """Return a function that copies a run with other fields of `run.json`; `config_pins` are pinned settings."""
+    """Return a function that copies a run with changed fields of `run.json`; `config_pins` are pinned settings."""
     number = itertools.count()
 
     def copy(run: colbench.Run, config_pins=None, pins=None, **changes) -> colbench.Run:

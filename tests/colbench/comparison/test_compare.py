@@ -1,4 +1,4 @@
-"""Real runs compared: what the numbers are, what does not compare, and what is printed."""
+"""Comparisons of real runs: their numbers, the refused comparisons, and the printed text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def success_by_cell(run):
     return {(r.task_id, r.trial): float(r.scores["default"].success) for r in run.rollouts}
 
 
-def test_the_numbers_of_a_pair_are_those_counted_by_hand(played):
+def test_the_numbers_of_a_pair_match_an_independent_count(played):
     mine, theirs = played["interviewer"], played["demonstrator"]
     found = colbench.compare(mine, theirs).difference("success")
     ours, others = success_by_cell(mine), success_by_cell(theirs)
@@ -37,7 +37,7 @@ def test_the_numbers_of_a_pair_are_those_counted_by_hand(played):
     assert (found.tasks, found.cells) == (16, 32)
 
 
-def test_means_are_those_of_the_reports_to_the_last_digit(played, rewrite):
+def test_the_means_equal_those_of_the_reports_exactly(played, rewrite):
     def worth(rollout):  # sixteen times 0.1 adds up to 1.6000000000000003
         score = replace(rollout.scores["default"], value=0.1)
         return replace(rollout, scores={"default": score})
@@ -56,11 +56,11 @@ def test_every_group_of_measures_is_compared(played):
     assert pair["ask_f1"].theirs == 0.0
     assert pair["turns"].mine > pair["turns"].theirs == 1.0
     assert pair["turns"].lost == 16  # more turns are worse
-    assert "agent_tokens" not in pair  # neither asks a model server
+    assert "agent_tokens" not in pair  # neither agent uses a model server
     assert domain.pairs[0].verdict == "ahead"
 
 
-def test_the_losses_say_whether_it_was_the_asking_or_the_writing(played):
+def test_cells_that_only_one_run_solved_are_counted_by_failure_class(played):
     asks, guesses = played["interviewer"], played["guesser"]
     pair = colbench.compare(asks, guesses).domains["backend"].pairs[0]
     lost = sum(
@@ -70,7 +70,7 @@ def test_the_losses_say_whether_it_was_the_asking_or_the_writing(played):
     assert pair.mine_failed == {}
 
 
-def test_success_where_all_was_told_leaves_out_dialogues_with_open_decisions(played):
+def test_success_when_told_counts_only_dialogues_with_all_decisions_revealed(played):
     found = colbench.compare(played["interviewer"], played["demonstrator"])
     cells = [
         (mine, theirs)
@@ -106,7 +106,7 @@ def test_a_known_price_gives_the_cost_of_a_dialogue(played, rewrite, with_record
     assert found.difference("agent_tokens").theirs == 1100
 
 
-def test_a_cell_that_is_not_scored_is_left_out_and_counted(played, rewrite):
+def test_a_cell_that_one_run_lacks_is_left_out_and_counted(played, rewrite):
     first = played["guesser"].rollouts[0].key
     lacking = rewrite(played["guesser"], lambda r: None if r.key == first else r)
     pair = colbench.compare(played["interviewer"], lacking).domains["backend"].pairs[0]
@@ -115,7 +115,7 @@ def test_a_cell_that_is_not_scored_is_left_out_and_counted(played, rewrite):
     assert pair.differences["success"].tasks == 16
 
 
-def test_several_runs_are_adjusted_after_holm(played):
+def test_p_values_of_several_runs_are_holm_adjusted(played):
     found = colbench.compare(*(played[name] for name in AGENTS))
     pairs = found.domains["backend"].pairs
     assert [(pair.mine, pair.theirs) for pair in pairs] == [(0, 1), (0, 2), (1, 2)]
@@ -128,7 +128,7 @@ def test_several_runs_are_adjusted_after_holm(played):
         found.difference("success")
 
 
-def test_differing_tasks_come_with_the_values_of_all_runs_the_largest_differences_first(played):
+def test_differing_tasks_have_all_values_and_are_sorted_by_difference(played):
     domain = colbench.compare(*(played[name] for name in AGENTS)).domains["backend"]
     spans = [max(each.values) - min(each.values) for each in domain.differing]
     assert spans == sorted(spans, reverse=True)
@@ -137,7 +137,7 @@ def test_differing_tasks_come_with_the_values_of_all_runs_the_largest_difference
     assert all(each.family for each in domain.differing)
 
 
-def test_a_run_compared_with_itself_differs_in_nothing(played, rewrite):
+def test_a_run_compared_with_its_copy_has_no_differences(played, rewrite):
     same = rewrite(played["demonstrator"], lambda rollout: rollout)
     found = colbench.compare(played["demonstrator"], same)
     domain = found.domains["backend"]
@@ -147,9 +147,7 @@ def test_a_run_compared_with_itself_differs_in_nothing(played, rewrite):
     assert {each.tasks_needed for each in domain.pairs[0].differences.values()} == {None}
 
 
-def test_what_is_not_separable_says_how_many_tasks_or_trials_would_settle_it(
-    played, rewrite, capsys
-):
+def test_an_inseparable_pair_shows_the_tasks_and_the_trials_needed(played, rewrite, capsys):
     chosen = next(r.key for r in played["interviewer"].rollouts if r.scores["default"].success)
 
     def fail(rollout):
@@ -175,7 +173,9 @@ def test_what_is_not_separable_says_how_many_tasks_or_trials_would_settle_it(
         ({"pins": {"human": {"class": "x:Y"}}}, "human.class"),
     ],
 )
-def test_runs_that_differ_in_more_than_the_agent_do_not_compare(played, with_record, change, pin):
+def test_runs_that_differ_in_more_than_the_agent_are_compared_only_by_force(
+    played, with_record, change, pin
+):
     other = with_record(played["guesser"], **change)
     with pytest.raises(colbench.UserError, match="cannot be compared") as error:
         colbench.compare(played["interviewer"], other)
@@ -184,7 +184,7 @@ def test_runs_that_differ_in_more_than_the_agent_do_not_compare(played, with_rec
     assert [each.pin for each in forced.mismatches] == [pin]
 
 
-def test_another_version_of_the_scorer_does_not_compare_and_the_fix_is_named(played, rewrite):
+def test_runs_with_different_scorer_versions_are_refused_with_the_fix(played, rewrite):
     def rescored(rollout):
         scores = {
             mode: replace(score, scorer="unit-tests/default/1")
@@ -199,7 +199,7 @@ def test_another_version_of_the_scorer_does_not_compare_and_the_fix_is_named(pla
 
 @pytest.fixture
 def mixed(played, rewrite, with_record):
-    """Return a run of the interviewer that also has a dialogue on a page, as if its task file had one."""
+    """Return a run of the interviewer in which one task is a page, as if its task file contained one."""
     run = played["interviewer"]
     first = run.rollouts[0]
     scores = {
@@ -231,14 +231,14 @@ def test_the_settings_of_a_domain_that_all_runs_have_may_not_differ(mixed, with_
 
 @pytest.fixture
 def failed(played, rewrite):
-    """Return a run in which the agent failed in every dialogue, so that nothing was scored."""
+    """Return a run in which the agent failed in every dialogue, so that none was scored."""
     failure = Failure(boundary="agent", reason="gone")
     return rewrite(
         played["guesser"], lambda r: replace(r, failure=failure, ended_by="failure", scores={})
     )
 
 
-def test_a_run_whose_agent_failed_in_every_dialogue_has_no_other_scorer(played, failed):
+def test_a_run_whose_agent_failed_in_every_dialogue_has_no_scorer_mismatch(played, failed):
     found = colbench.compare(played["interviewer"], failed)
     assert (found.mismatches, found.notes) == ((), (FEW_TASKS,))
     assert found.difference("success").theirs == 0
@@ -260,7 +260,7 @@ def test_the_agent_the_seed_and_the_number_of_trials_may_differ(played, with_rec
 
 @pytest.fixture
 def few(played, tmp_path):
-    """Return a run on two of the 16 tasks, in another order, one of which has other content, and on a further task."""
+    """Return a run on two of the 16 tasks in another order, on a third with other content, and on a new task."""
     tasks = colbench.load_tasks("bundled:backend", limit=17)
     changed = replace(tasks[3], request=f"{tasks[3].request} Please.")
     return colbench.evaluate(
@@ -268,7 +268,7 @@ def few(played, tmp_path):
     )
 
 
-def test_runs_on_different_tasks_are_compared_on_equal_ones_trial_by_trial(played, few):
+def test_runs_on_different_tasks_are_compared_on_their_common_cells(played, few):
     found = colbench.compare(played["interviewer"], few)
     assert found.mismatches == ()
     assert found.notes[0] == (
@@ -282,7 +282,7 @@ def test_runs_on_different_tasks_are_compared_on_equal_ones_trial_by_trial(playe
     assert found.domains["backend"].pairs[0].left_out == 0
 
 
-def test_the_first_tasks_of_a_set_are_compared_with_the_whole_set(played, tmp_path, capsys):
+def test_a_run_on_the_first_tasks_is_compared_with_a_run_on_more_tasks(played, tmp_path, capsys):
     first = colbench.evaluate(
         agent="guesser", tasks="bundled:backend", limit=5, trials=2, out=tmp_path / "first"
     )
@@ -292,7 +292,7 @@ def test_the_first_tasks_of_a_set_are_compared_with_the_whole_set(played, tmp_pa
     )
 
 
-def test_a_run_that_is_not_finished_says_on_how_many_tasks_it_has_no_dialogue_yet(played, rewrite):
+def test_an_unfinished_run_is_noted_with_its_tasks_without_a_dialogue(played, rewrite):
     begun = {task.id for task in played["guesser"].tasks[:6]}
     unfinished = rewrite(played["guesser"], lambda r: r if r.task_id in begun else None)
     assert colbench.compare(played["interviewer"], unfinished).notes == (
@@ -301,7 +301,7 @@ def test_a_run_that_is_not_finished_says_on_how_many_tasks_it_has_no_dialogue_ye
     )
 
 
-def test_tasks_that_are_not_played_yet_do_not_count_as_different(played, rewrite, tmp_path):
+def test_tasks_without_a_dialogue_yet_do_not_count_as_different(played, rewrite, tmp_path):
     begun = {task.id for task in played["guesser"].tasks[:2]}
     unfinished = rewrite(played["guesser"], lambda r: r if r.task_id in begun else None)
     first = colbench.evaluate(
@@ -322,7 +322,7 @@ def test_the_same_tasks_in_another_order_need_no_note(played, tmp_path):
     assert found.notes == (FEW_TASKS,)
 
 
-def test_a_comparison_of_few_tasks_says_once_that_intervals_are_too_narrow(played, capsys):
+def test_a_comparison_of_few_tasks_warns_once_of_too_narrow_intervals(played, capsys):
     runs = (played["interviewer"], played["guesser"])
     assert main(["compare", *(str(run.path) for run in runs)]) == 0
     assert capsys.readouterr().out.count(f"Warning: {FEW_TASKS}\n") == 1
@@ -331,14 +331,14 @@ def test_a_comparison_of_few_tasks_says_once_that_intervals_are_too_narrow(playe
     assert notes(runs, "default", {"backend": 30}) == []
 
 
-def test_runs_without_a_common_task_do_not_compare(played, tmp_path):
+def test_runs_without_a_common_task_cannot_be_compared(played, tmp_path):
     tasks = colbench.load_tasks("bundled:backend", limit=18)[16:]
     other = colbench.evaluate(agent="guesser", tasks=tasks, out=tmp_path / "other")
     with pytest.raises(colbench.UserError, match="share no task"):
         colbench.compare(played["interviewer"], other)
 
 
-def test_different_tasks_hide_no_other_difference(played, few, with_record):
+def test_different_tasks_do_not_hide_other_mismatches(played, few, with_record):
     other = with_record(few, config_pins={"max_turns": 5})
     with pytest.raises(
         colbench.UserError, match=r"differ in more than agent and tasks(.|\n)*max_turns"
@@ -357,7 +357,7 @@ def failing(played, rewrite):
     return [rewrite(played[name], fail) for name in ("interviewer", "guesser")]
 
 
-def test_runs_without_any_success_show_it_and_do_not_say_what_they_could_detect(failing, capsys):
+def test_runs_without_success_have_a_row_but_no_detectable_difference(failing, capsys):
     comparison = colbench.compare(*failing)
     assert comparison.difference("success").least_detectable is None
     assert main(["compare", *(str(run.path) for run in failing)]) == 0
@@ -374,7 +374,7 @@ def test_runs_without_any_success_show_it_and_do_not_say_what_they_could_detect(
 
 
 @pytest.mark.parametrize("names", [AGENTS[:2], AGENTS])
-def test_measures_of_which_less_is_better_are_marked(played, capsys, names):
+def test_measures_for_which_lower_is_better_are_marked(played, capsys, names):
     assert main(["compare", *paths(played, *names)]) == 0
     printed = capsys.readouterr().out
     assert "↓: lower is better" in printed
@@ -383,7 +383,7 @@ def test_measures_of_which_less_is_better_are_marked(played, capsys, names):
     assert not [line for line in marked if "success" in line]
 
 
-def test_the_page_says_that_p_values_are_adjusted_only_if_they_are(played):
+def test_the_page_mentions_the_holm_adjustment_only_for_several_pairs(played):
     runs = [played[name] for name in AGENTS]
     assert "Holm" not in render_page(colbench.compare(*runs[:2]), runs[:2])
     page = render_page(colbench.compare(*runs), runs)
@@ -394,7 +394,7 @@ def paths(played, *names):
     return [str(played[name].path) for name in names]
 
 
-def test_the_text_of_two_runs_has_at_most_forty_lines_of_eighty_columns(played, capsys):
+def test_the_text_of_two_runs_has_at_most_40_lines_and_80_column_tables(played, capsys):
     assert main(["compare", *paths(played, "interviewer", "demonstrator")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= 40
@@ -404,7 +404,7 @@ def test_the_text_of_two_runs_has_at_most_forty_lines_of_eighty_columns(played, 
     assert any(line.startswith("A is ahead of B: +") for line in lines)
 
 
-def test_three_runs_are_printed_side_by_side_and_pair_by_pair(played, capsys):
+def test_the_text_of_three_runs_names_every_run_and_every_pair(played, capsys):
     assert main(["compare", *paths(played, *AGENTS)]) == 0
     printed = capsys.readouterr().out
     assert len(printed.splitlines()) <= 40
@@ -412,7 +412,7 @@ def test_three_runs_are_printed_side_by_side_and_pair_by_pair(played, capsys):
         assert name in printed
 
 
-def test_brackets_in_the_names_of_runs_are_printed(played, tmp_path, capsys, monkeypatch):
+def test_brackets_in_run_names_are_printed_literally(played, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "400")
     for names in (["a[red]", "b[bold]", "c:bug:"], ["[/a]/run", "[/b]/run", "[/c]/run"]):
         runs = [str(played["guesser"].save(tmp_path / name).path) for name in names]
@@ -423,7 +423,7 @@ def test_brackets_in_the_names_of_runs_are_printed(played, tmp_path, capsys, mon
             assert len(named) == 2
 
 
-def test_a_pair_without_a_scored_dialogue_in_common_is_printed_as_such(played, rewrite, capsys):
+def test_a_pair_without_a_common_scored_dialogue_is_reported(played, rewrite, capsys):
     unscored = rewrite(played["guesser"], lambda rollout: replace(rollout, scores={}))
     runs = [*paths(played, "interviewer", "demonstrator"), str(unscored.path)]
     assert main(["compare", *runs]) == 0
@@ -432,7 +432,7 @@ def test_a_pair_without_a_scored_dialogue_in_common_is_printed_as_such(played, r
     assert "no common task" not in printed
 
 
-def test_the_json_has_every_number(played, capsys):
+def test_the_json_output_contains_the_whole_comparison(played, capsys):
     assert main(["compare", "--json", *paths(played, "interviewer", "guesser")]) == 0
     printed = capsys.readouterr().out
     found = msgspec.json.decode(printed, type=colbench.Comparison)
@@ -440,9 +440,7 @@ def test_the_json_has_every_number(played, capsys):
     assert found == colbench.compare(played["interviewer"], played["guesser"])
 
 
-def test_a_folder_of_runs_stands_for_its_runs_and_a_file_in_it_is_a_mistake(
-    played, tmp_path, capsys
-):
+def test_a_folder_of_runs_means_all_its_runs_and_a_file_is_refused(played, tmp_path, capsys):
     out = tmp_path / "baselines"
     for name in ("guesser", "interviewer"):
         played[name].save(out / name)

@@ -1,4 +1,4 @@
-"""The page of a comparison in a real browser: offline, with filters, keys and both dialogues side by side."""
+"""The page of a comparison in a real browser: offline use, filters, keys, and dialogues side by side."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def address(played, rewrite, tmp_path):
     ("viewport", "scheme"),
     mostly(pytest.mark.weekly, product((LAPTOP, PHONE), ("light", "dark")), (LAPTOP, "light")),
 )
-def test_the_page_and_a_task_break_no_rule_of_accessibility(
+def test_the_page_and_an_open_task_break_no_accessibility_rule(
     opened, address, violations, viewport, scheme
 ):
     page = opened(viewport=viewport, color_scheme=scheme)
@@ -59,7 +59,7 @@ def test_the_page_and_a_task_break_no_rule_of_accessibility(
     assert page.evaluate("typeof hit") == "undefined"
 
 
-def test_the_list_is_filtered_by_words_and_by_who_is_better(opened, address):
+def test_the_list_is_filtered_by_text_and_by_the_better_run(opened, address):
     page = opened()
     page.goto(address)
     rows, shown = page.locator(".list tbody tr"), page.locator(".tools output")
@@ -76,9 +76,7 @@ def test_the_list_is_filtered_by_words_and_by_who_is_better(opened, address):
     assert 0 < rows.count() <= everything
 
 
-def test_all_dialogues_of_a_task_are_side_by_side_with_the_decisions_that_were_told(
-    opened, address
-):
+def test_a_task_shows_its_dialogues_side_by_side_with_revealed_decisions(opened, address):
     page = opened()
     page.goto(address)
     name = page.locator(".list tbody a").first.inner_text()
@@ -98,7 +96,7 @@ def test_all_dialogues_of_a_task_are_side_by_side_with_the_decisions_that_were_t
     expect(dialog.locator(".trial[data-trial='1']")).to_be_hidden()
 
 
-def test_keys_go_from_task_to_task_and_a_link_opens_one(opened, address):
+def test_keys_move_between_tasks_and_a_link_opens_a_task(opened, address):
     page = opened()
     page.goto(address)
     names = page.locator(".list tbody a").all_inner_texts()
@@ -118,7 +116,7 @@ def test_keys_go_from_task_to_task_and_a_link_opens_one(opened, address):
     expect(title).to_have_text(names[2])
 
 
-def test_on_a_phone_the_dialogues_of_a_task_are_below_one_another(opened, address):
+def test_the_dialogues_of_a_task_are_stacked_on_a_phone(opened, address):
     page = opened(viewport=PHONE)
     page.goto(address)
     page.locator(".list tbody a").first.click()
@@ -129,7 +127,7 @@ def test_on_a_phone_the_dialogues_of_a_task_are_below_one_another(opened, addres
     assert boxes[0]["y"] < boxes[1]["y"] < boxes[2]["y"]
 
 
-def test_runs_compared_by_force_say_so_on_top(opened, played, with_record, tmp_path):
+def test_a_forced_comparison_shows_the_different_settings(opened, played, with_record, tmp_path):
     runs = [played["interviewer"], with_record(played["guesser"], config_pins={"max_turns": 5})]
     file = tmp_path / "compare.html"
     file.write_text(render_page(colbench.compare(*runs, force=True), runs), "utf-8")

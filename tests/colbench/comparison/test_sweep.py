@@ -1,4 +1,4 @@
-"""`colbench sweep`: its file, its runs, what a failing or a killed one does, and the comparison at the end."""
+"""`colbench sweep`: its file, its runs, failing and killed runs, and the final comparison."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ max_turns = 2
 
 @pytest.fixture
 def write(tmp_path):
-    """Return a function that writes a file of a sweep and returns its path."""
+    """Return a function that writes a sweep file and returns its path."""
 
     def write(text):
         path = tmp_path / "models.toml"
@@ -51,7 +51,7 @@ def sweep(path, out, *flags):
     return main(["sweep", str(path), "--out", str(out), *flags])
 
 
-def test_a_run_has_the_settings_of_the_base_and_its_own(write):
+def test_a_run_combines_the_settings_of_the_base_with_its_own(write):
     runs = read_sweep(write(FILE), {"COLBENCH_SEED": "7"})
     assert [run.name for run in runs] == ["interviewer", "guesser", "short"]
     assert [run.config.limit for run in runs] == [3, 3, 3]
@@ -59,7 +59,7 @@ def test_a_run_has_the_settings_of_the_base_and_its_own(write):
     assert {run.config.seed for run in runs} == {7}
 
 
-def test_arguments_are_added_to_those_of_the_base_and_make_the_name(write):
+def test_a_run_extends_the_arguments_of_the_base_and_is_named_by_its_settings(write):
     text = """
     [base.agent_args]
     a = 1
@@ -74,7 +74,7 @@ def test_arguments_are_added_to_those_of_the_base_and_make_the_name(write):
     assert (first.name, second.name) == ("temperature-0.5", "openai-me-small-max_turns-3")
 
 
-def test_what_a_run_sets_beats_a_variable_and_that_beats_the_base(write):
+def test_run_settings_override_variables_which_override_the_base(write):
     text = "[base]\nlimit = 3\nseed = 3\n[[run]]\nseed = 1\n[[run]]\nseed = 2\n"
     runs = read_sweep(write(text), {"COLBENCH_SEED": "9", "COLBENCH_LIMIT": "4"})
     assert [(run.config.seed, run.config.limit) for run in runs] == [(1, 4), (2, 4)]
@@ -97,21 +97,19 @@ def test_what_a_run_sets_beats_a_variable_and_that_beats_the_base(write):
         ("[[run]", "is not TOML"),
     ],
 )
-def test_a_mistake_in_the_file_is_named(write, text, message):
+def test_a_mistake_in_the_sweep_file_is_named(write, text, message):
     with pytest.raises(UserError, match=message):
         read_sweep(write(text), {})
 
 
-def test_a_mistake_that_only_the_run_shows_is_found_before_anything_starts(write, tmp_path, capsys):
+def test_an_unknown_agent_is_reported_before_any_run_starts(write, tmp_path, capsys):
     text = FILE + "[[run]]\nagent = 'nobody'\n"
     assert sweep(write(text), tmp_path / "out") == 2
     assert "models.toml, run nobody: --agent nobody: unknown" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
-def test_every_run_has_a_folder_and_the_same_command_only_compares_them_again(
-    write, tmp_path, capsys
-):
+def test_every_run_has_a_folder_and_a_repeated_sweep_only_compares_again(write, tmp_path, capsys):
     path, out = write(FILE), tmp_path / "out"
     assert sweep(path, out) == 0
     assert sorted(each.name for each in out.iterdir()) == [
@@ -138,7 +136,7 @@ def test_a_dry_run_writes_nothing(write, tmp_path, capsys):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_failing_run_stops_no_other_and_the_exit_code_says_so(write, tmp_path, capsys):
+def test_a_failing_run_stops_no_other_run_and_sets_the_exit_code(write, tmp_path, capsys):
     dead = """
     [base]
     tasks = "bundled:backend"
@@ -160,7 +158,7 @@ def test_a_failing_run_stops_no_other_and_the_exit_code_says_so(write, tmp_path,
     assert (out / "compare.html").exists()
 
 
-def test_a_run_s_folder_is_not_taken_for_that_of_a_sweep(write, played, capsys):
+def test_the_folder_of_a_run_is_refused_as_the_folder_of_a_sweep(write, played, capsys):
     assert sweep(write(FILE), played["guesser"].path) == 2
     assert ": this is the folder of a run; choose another folder" in capsys.readouterr().err
 
@@ -176,7 +174,7 @@ class Slow:
 
 
 @pytest.mark.slow
-def test_a_killed_sweep_continues_where_it_was(write, tmp_path):
+def test_a_killed_sweep_continues_where_it_stopped(write, tmp_path):
     (tmp_path / "slow.py").write_text(SLOW)
     agent = f"{tmp_path}/slow.py:Slow"
     text = f"""

@@ -1,4 +1,6 @@
-"""Paired statistics against statsmodels 0.15.0, whose values are written down: it is not a dependency.
+"""Paired statistics compared with recorded values of statsmodels 0.15.0, which is not a dependency.
+
+The calls that gave the values:
 
 from statsmodels.stats.contingency_tables import mcnemar       # mcnemar([[40, b], [c, 30]], exact=True).pvalue
 from statsmodels.stats.multitest import multipletests          # multipletests(p, method="holm")[1]
@@ -42,11 +44,11 @@ CLUSTERS = [
         (7, 7, 1.0),
     ],
 )
-def test_mcnemars_exact_test(only_mine, only_theirs, p):
+def test_mcnemars_exact_test_agrees_with_statsmodels(only_mine, only_theirs, p):
     assert mcnemar(only_mine, only_theirs) == pytest.approx(p, rel=1e-9)
 
 
-def test_holms_adjustment():
+def test_holms_adjustment_agrees_with_statsmodels():
     assert holm([0.01, 0.04, 0.03, 0.005, 0.2]) == pytest.approx([0.04, 0.09, 0.09, 0.025, 0.2])
 
 
@@ -54,7 +56,7 @@ def test_holms_adjustment():
     ("difference", "deviation", "tasks"),
     [(0.03, 0.5, 2180.239), (0.1, 0.4, 125.582), (0.25, 0.6, 45.209)],
 )
-def test_the_tasks_that_a_difference_needs(difference, deviation, tasks):
+def test_the_number_of_tasks_needed_agrees_with_statsmodels(difference, deviation, tasks):
     assert tasks_needed(difference, deviation) == ceil(tasks)
     assert tasks_needed(-difference, deviation) == ceil(tasks)
 
@@ -62,20 +64,20 @@ def test_the_tasks_that_a_difference_needs(difference, deviation, tasks):
 @pytest.mark.parametrize(
     ("tasks", "deviation", "least"), [(60, 0.5, 0.180841), (1000, 0.44, 0.0389813)]
 )
-def test_the_least_detectable_difference(tasks, deviation, least):
+def test_the_least_detectable_difference_agrees_with_statsmodels(tasks, deviation, least):
     assert least_detectable(deviation, tasks) == pytest.approx(least, rel=1e-5)
 
 
-def test_variances_between_tasks_and_within_them():
+def test_variances_between_and_within_tasks_agree_with_statsmodels():
     assert variances(CLUSTERS) == pytest.approx((0.020971745265151526, 0.07530497916666667))
 
 
-def test_variances_are_unknown_without_repeated_trials():
+def test_variances_need_repeated_trials_and_several_tasks():
     assert variances([[0.1], [0.2], [0.3]]) is None
     assert variances([[0.1, 0.2]]) is None
 
 
-def test_the_trials_that_a_difference_needs_make_it_the_least_detectable_one():
+def test_trials_needed_is_the_smallest_number_that_detects_the_difference():
     between, within = 0.02, 0.3
     needed = trials_needed(0.1, between, within, 40)
     assert needed is not None
@@ -85,10 +87,10 @@ def test_the_trials_that_a_difference_needs_make_it_the_least_detectable_one():
     assert enough <= 0.1 < too_few
 
 
-def test_where_the_tasks_differ_too_much_no_number_of_trials_is_enough():
+def test_no_number_of_trials_is_enough_if_the_tasks_differ_too_much():
     assert trials_needed(0.01, 0.2, 0.3, 40) is None
 
 
-def test_no_difference_needs_no_number_of_tasks_and_a_sure_one_at_least_six():
+def test_tasks_needed_is_at_least_six_and_unknown_for_a_zero_difference():
     assert tasks_needed(0.0, 0.5) is None
     assert tasks_needed(1.0, 0.0) == 6

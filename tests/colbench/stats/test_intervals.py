@@ -12,7 +12,7 @@ from colbench.stats import Interval, mean_interval, pass_hat, pass_k, win_rate
 NOTHING = Interval(mean=None, low=None, high=None, method="none")
 
 
-def test_the_interval_is_that_of_all_possible_resamples():
+def test_the_bootstrap_interval_matches_that_of_all_possible_resamples():
     sample = [0.0, 0.1, 0.4, 0.7, 1.0]
     everything = [sum(resample) / 5 for resample in product(sample, repeat=5)]
     expected = np.quantile(everything, [0.025, 0.975])
@@ -34,7 +34,7 @@ def test_trials_of_one_task_count_as_one_observation():
     assert together == mean_interval([[1.0], [0.0], [1.0], [0.0]])
 
 
-def test_every_task_weighs_the_same_however_many_trials_it_has():
+def test_every_task_has_the_same_weight_regardless_of_its_number_of_trials():
     assert mean_interval([[1.0, 1.0, 1.0], [0.0]]).mean == 0.5
 
 
@@ -47,33 +47,33 @@ def test_the_order_of_the_tasks_does_not_matter():
     assert mean_interval(values) == mean_interval(values[::-1])
 
 
-def test_no_task_has_no_mean():
+def test_the_mean_and_the_interval_are_unknown_without_values():
     assert mean_interval([]) == NOTHING
     assert mean_interval([[], []]) == NOTHING
 
 
 @pytest.mark.parametrize("tasks", [1, 5, 1000])
-def test_when_every_task_failed_the_interval_is_that_of_clopper_and_pearson(tasks):
+def test_the_interval_is_clopper_pearson_if_every_task_failed(tasks):
     interval = mean_interval([[0.0]] * tasks)
     assert (interval.mean, interval.low, interval.method) == (0.0, 0.0, "exact")
     assert interval.high is not None
     assert (1 - interval.high) ** tasks == pytest.approx(0.025)
 
 
-def test_when_every_task_succeeded_the_interval_mirrors_it():
+def test_the_interval_is_mirrored_if_every_task_succeeded():
     failed, succeeded = mean_interval([[0.0]] * 20), mean_interval([[1.0]] * 20)
     assert succeeded.high == 1.0
     assert succeeded.low == pytest.approx(1 - (failed.high or 0))
 
 
-def test_equal_values_inside_the_bounds_allow_for_unseen_tasks_on_either_side():
+def test_equal_values_inside_the_bounds_allow_for_unseen_tasks_on_both_sides():
     interval = mean_interval([[0.1, 0.2, 0.3]] * 2)
     unseen = 1 - 0.025**0.5
     assert interval.low == pytest.approx(0.2 - 0.2 * unseen)
     assert interval.high == pytest.approx(0.2 + 0.8 * unseen)
 
 
-def test_a_difference_has_bounds_of_its_own():
+def test_zero_differences_have_an_interval_on_both_sides_of_zero():
     interval = mean_interval([[0.0]] * 10, bounds=(-1.0, 1.0))
     assert interval.low == pytest.approx(-(interval.high or 0))
     assert interval.low < 0
@@ -86,7 +86,7 @@ def test_equal_values_of_an_unbounded_quantity_have_no_interval():
 
 
 @pytest.mark.slow
-def test_the_interval_covers_the_truth_about_as_often_as_it_says():
+def test_the_interval_covers_the_truth_at_about_its_confidence_level():
     draws = np.random.default_rng(1).random((300, 100)) < 0.3
     intervals = [mean_interval([[float(value)] for value in row]) for row in draws]
     covered = sum((each.low or 0) <= 0.3 <= (each.high or 0) for each in intervals)
@@ -130,13 +130,13 @@ def test_the_win_rate_is_the_share_of_tasks_won_with_ties_counted_half():
     assert win_rate(mine, theirs, epsilon=0.0).mean == pytest.approx((1 + 0 + 0 + 1 + 0.5) / 5)
 
 
-def test_a_difference_of_just_epsilon_is_a_tie_however_it_is_written_in_binary():
+def test_a_difference_of_exactly_epsilon_is_a_tie_despite_binary_rounding():
     assert 0.71 - 0.70 > 0.01
     assert win_rate([[0.71]], [[0.70]], epsilon=0.01).mean == 0.5
     assert win_rate([[0.70]], [[0.71]], epsilon=0.01).mean == 0.5
 
 
-def test_within_a_task_every_trial_of_mine_meets_every_trial_of_theirs():
+def test_the_win_rate_of_a_task_compares_every_pair_of_trials():
     rate = win_rate([[0.9, 0.5, 0.1], [1.0]], [[0.4, 0.6], [0.0]], epsilon=0.0)
     assert rate.mean == pytest.approx((3 / 6 + 1) / 2)
 
@@ -149,16 +149,16 @@ def test_the_win_rates_of_two_runs_against_each_other_add_up_to_one():
     assert there.mean not in (0, 0.5, 1)
 
 
-def test_the_interval_of_a_win_rate_is_that_of_its_tasks():
+def test_the_interval_of_a_win_rate_is_the_mean_interval_of_task_wins():
     mine, theirs = [[1.0]] * 30 + [[0.0]] * 20, [[0.5]] * 50
     assert win_rate(mine, theirs, epsilon=0.0) == mean_interval([[1.0]] * 30 + [[0.0]] * 20)
 
 
-def test_tasks_that_either_side_lacks_have_no_winner():
+def test_tasks_without_values_on_either_side_are_left_out_of_the_win_rate():
     assert win_rate([[1.0], [], [0.0]], [[0.0], [1.0], []], epsilon=0.0).mean == 1.0
     assert win_rate([[1.0]], [[]], epsilon=0.0) == NOTHING
 
 
-def test_lists_of_different_tasks_cannot_be_compared():
+def test_lists_of_different_lengths_cannot_be_compared():
     with pytest.raises(ValueError, match="zip"):
         win_rate([[1.0], [0.0]], [[1.0]], epsilon=0.0)

@@ -8,12 +8,12 @@ from colbench.stats.resampling import flipped_sums, resampled_means
 
 
 def columns(*means, tasks=200, spread=0.2, seed=0):
-    """Return entries whose means are near these, tasks by entries."""
+    """Return values of tasks by entries, in which the means of the entries are near `means`."""
     generator = np.random.default_rng(seed)
     return generator.normal(means, spread, size=(tasks, len(means)))
 
 
-def test_entries_far_apart_have_sure_places():
+def test_entries_far_apart_have_certain_places():
     found = places(columns(0.2, 0.8, 0.5))
     assert found.place == found.low == found.high == (3, 1, 2)
     assert found.inseparable == ((), (), ())
@@ -31,7 +31,7 @@ def test_entries_close_to_each_other_share_an_interval():
     )
 
 
-def test_the_same_results_share_the_place_and_its_whole_interval():
+def test_entries_with_equal_results_share_a_place_and_its_interval():
     column = columns(0.5)
     found = places(np.hstack([column, column, column - 0.3]))
     assert found.place == (1, 1, 3)
@@ -40,7 +40,7 @@ def test_the_same_results_share_the_place_and_its_whole_interval():
 
 
 @pytest.mark.parametrize("tasks", [1, 3, 5])
-def test_so_few_tasks_separate_nothing(tasks):
+def test_fewer_than_six_tasks_separate_no_entries(tasks):
     found = places(np.tile([0.0, 1.0], (tasks, 1)))
     assert found.place == (2, 1)
     assert (found.low, found.high) == ((1, 1), (2, 2))
@@ -50,7 +50,7 @@ def test_six_tasks_that_all_agree_separate_two_entries():
     assert places(np.tile([0.0, 1.0], (6, 1))).inseparable == ((), ())
 
 
-def test_an_interval_holds_the_places_of_most_resamples():
+def test_place_intervals_cover_the_places_of_most_resamples():
     values = columns(0.50, 0.51, 0.53, 0.56, 0.60, tasks=100, seed=4)
     found = places(values)
     generator = np.random.default_rng(9)
@@ -60,11 +60,11 @@ def test_an_interval_holds_the_places_of_most_resamples():
         assert np.mean(held) > 0.94
 
 
-def test_a_board_of_one_says_so():
+def test_a_single_entry_is_described_as_the_only_entry():
     assert describe_separability(0, places(columns(0.4))) == "the only entry"
 
 
-def test_words_name_runs_of_places_and_gaps():
+def test_the_description_names_ranges_of_ranks_and_gaps():
     found = places(columns(*[0.5] * 4))
     assert (
         describe_separability(found.place.index(1), found)
@@ -76,14 +76,14 @@ def test_words_name_runs_of_places_and_gaps():
     )
 
 
-def test_resampled_means_scatter_as_means_do():
+def test_resampled_means_have_the_standard_error_of_the_mean():
     values = columns(0.3, 0.7, tasks=150)
     resampled = resampled_means(values)
     assert resampled.mean(axis=0) == pytest.approx(values.mean(axis=0), abs=0.001)
     assert resampled.std(axis=0) == pytest.approx(values.std(axis=0) / 150**0.5, rel=0.03)
 
 
-def test_all_columns_have_the_same_resamples_and_flips():
+def test_all_columns_share_the_same_resamples_and_sign_flips():
     column = columns(0.4, tasks=37)
     both = resampled_means(np.hstack([column, column + 1]))
     assert both[:, 1] - both[:, 0] == pytest.approx(np.ones(len(both)))

@@ -1,4 +1,4 @@
-"""Tails of sums of independent variables, against ones computed otherwise."""
+"""Tails of sums of independent variables, compared with tails computed in other ways."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def test_equal_chances_give_the_binomial_distribution():
     assert poisson_binomial_tail(30, [0.3] * 60) == pytest.approx(direct, rel=1e-9)
 
 
-def test_a_very_small_tail_is_not_lost():
+def test_a_very_small_tail_keeps_its_precision():
     assert poisson_binomial_tail(100, [0.1] * 100) == pytest.approx(1e-100, rel=1e-6, abs=0)
 
 
-def test_no_trial_has_no_success():
+def test_zero_trials_have_zero_successes():
     assert poisson_binomial_tail(0, []) == 1.0
     assert poisson_binomial_tail(1, []) == 0.0
 
 
-def test_the_bound_of_a_mean_holds_for_a_fair_coin_and_is_none_for_no_excess():
+def test_hoeffdings_bound_holds_for_a_fair_coin_and_is_one_without_an_excess():
     tosses = 100
     more = sum(comb(tosses, k) for k in range(65, tosses + 1)) / 2**tosses
     assert more < hoeffding_tail(0.15, tosses) < 0.02

@@ -1,4 +1,4 @@
-"""A person's words, a model that says what a script says, and agents made of what stands in a file."""
+"""Fixtures that make agents from the text of a file and hold dialogues with them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Opener = Callable[..., AbstractAsyncContextManager[Any]]
 
 @pytest.fixture
 def needs() -> Callable[[str], None]:
-    """Skip the test where a package, by its name on the index, is not installed."""
+    """Return a function that skips the test if a package, by its name on the index, is not installed."""
 
     def check(package: str) -> None:
         try:
@@ -32,7 +32,7 @@ def needs() -> Callable[[str], None]:
 
 @pytest.fixture
 def agent_of(tmp_path: Path) -> Callable[..., Any]:
-    """Return the agent that `--agent FILE:agent` means, the file holding a given text."""
+    """Return a function that makes the agent that `--agent FILE:agent` means, from the text of the file."""
 
     def make(text: str, **args: Any) -> Any:
         file = tmp_path / f"agent_{tmp_path.name}.py"
@@ -60,7 +60,7 @@ def dialogues() -> Opener:
 
 
 class Talk:
-    """One dialogue: `say` gives the agent's reply to the person's next words, and `usage` what it cost."""
+    """One dialogue: `say` returns the agent's reply to the person's next message, and `usage` what it cost."""
 
     def __init__(self, agent: Any, n: int) -> None:
         self._opened = agent.open(Episode(id=f"e{n}", seed=n, max_turns=7))

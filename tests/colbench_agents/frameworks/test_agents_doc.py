@@ -1,4 +1,4 @@
-"""The examples of docs/agents.md, run as they are written: 20 tasks, killed on the way, as good as the native agent."""
+"""The examples of docs/agents.md, run as written: 20 tasks, killed on the way, with the native agent's results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ INTERVIEWER = Interviewer(max_questions=4)
 
 
 def interview(dialogue):
-    """Return the rule-based agent's next words; it never waits for anything."""
+    """Return the rule-based agent's next message; the agent never waits for anything."""
     try:
         INTERVIEWER.reply(dialogue).send(None)
     except StopIteration as end:
@@ -39,7 +39,7 @@ def interview(dialogue):
 
 
 def script(messages):
-    """Return the interviewer as a model, also for smolagents, which formats the dialogue in its own way."""
+    """Reply as a model that acts like the interviewer, also to smolagents, which formats the dialogue its own way."""
     heard = [
         said for m in messages for said in m.content.split("New task:\n")[1:] if m.role == "user"
     ]
@@ -53,7 +53,7 @@ def script(messages):
 
 
 class Run:
-    """The same `colbench eval` again and again, in a folder where the agent's file is."""
+    """A `colbench eval` command that can be repeated, in the folder of the agent's file."""
 
     def __init__(self, folder: Path, agent: str, server: ScriptedServer) -> None:
         self.folder = folder
@@ -92,7 +92,7 @@ class Run:
         return self.rollouts.read_text().splitlines() if self.rollouts.exists() else []
 
     def results(self):
-        """Return by task the turns, the answer and the scores."""
+        """Return the turns, the answer and the scores of each task."""
         return {
             each.task_id: (
                 [(turn.said, turn.human) for turn in each.turns],

@@ -1,4 +1,4 @@
-"""Whose failure it is when the client of a model server raises: real clients, a server that misbehaves."""
+"""Responsibility for a failure when the client of a model server raises: real clients, a misbehaving server."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def by_urllib(url):
 
 
 @pytest.mark.parametrize("ask", [by_openai, by_aiohttp, by_urllib])
-async def test_a_server_that_is_not_there_is_nobodys_failure(ask):
+async def test_an_unreachable_server_is_an_endpoint_error(ask):
     async with ScriptedServer(lambda _: "") as gone:
         url = gone.base_url
     with pytest.raises(EndpointError):
@@ -48,23 +48,23 @@ async def answered(ask, status):
 
 @pytest.mark.parametrize("status", [0, 429, 500, 503, 529])
 @pytest.mark.parametrize("ask", [by_openai, by_aiohttp])
-async def test_nor_is_one_that_breaks_off_or_is_overloaded(ask, status):
+async def test_a_server_that_breaks_off_or_is_overloaded_is_an_endpoint_error(ask, status):
     with pytest.raises(EndpointError):
         await answered(ask, status)
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])
-async def test_a_key_or_a_model_that_is_refused_is_the_users_mistake(status):
+async def test_a_refused_key_or_model_is_a_user_error(status):
     with pytest.raises(UserError, match="--agent: its model server rejects the request"):
         await answered(by_openai, status)
 
 
-async def test_a_request_that_is_refused_is_the_agents_own_failure():
+async def test_a_refused_request_is_the_agents_own_failure():
     with pytest.raises(openai.BadRequestError):
         await answered(by_openai, 400)
 
 
-def test_urllibs_status_counts_as_well():
+def test_the_status_of_a_urllib_error_counts():
     with pytest.raises(EndpointError), attributed(answered=False):
         raise urllib.error.HTTPError("http://h", 503, "busy", {}, None)
     with pytest.raises(urllib.error.HTTPError), attributed(answered=False):
@@ -79,7 +79,7 @@ def fails(*, chained):
         raise error from (cause if chained else None)
 
 
-def test_the_cause_of_an_error_counts_but_not_what_was_dealt_with_before_it():
+def test_the_cause_of_an_error_counts_but_a_suppressed_error_does_not():
     with pytest.raises(EndpointError, match="gone"), attributed(answered=False):
         fails(chained=True)
     with pytest.raises(RuntimeError, match="no reply"), attributed(answered=False):

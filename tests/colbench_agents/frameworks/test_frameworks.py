@@ -1,6 +1,6 @@
 """Properties of an agent of any framework, with the real libraries and a scripted model server.
 
-Its person says "look up X", and the model calls a tool; "what did I say?", and it repeats all that it was given.
+If the person says "look up X", the model calls a tool; at "what did I say?", it repeats all that it was given.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def calls(name, **arguments):
 
 
 def clerk(messages):
-    """Return the model, where a reply is what is not a tool call."""
+    """Return the model's next message: a tool call for a look-up, and otherwise the text of the reply."""
     last = messages[-1]
     if last.role == "tool":
         return f"found {last.content}"
@@ -95,7 +95,7 @@ def clerk(messages):
 
 
 def smol_clerk(messages):
-    """Return the same for smolagents: its reply is a tool call, and tools' results come as user messages."""
+    """Return the same for smolagents, where a reply is a tool call and the results of tools are user messages."""
     task = messages[-1].content.rpartition("New task:\n")[2]
     if task.startswith("Observation:\n"):
         return calls("final_answer", answer="found " + task.removeprefix("Observation:\n"))
@@ -106,7 +106,7 @@ def smol_clerk(messages):
 
 @pytest.fixture
 def made(agent_of, needs):
-    """Return an agent of a framework, whose model is at a URL."""
+    """Return a function that makes an agent of a framework, whose model is at a URL."""
 
     def make(framework, url):
         needs(framework.partition(" ")[0])
@@ -125,7 +125,7 @@ def serving(framework, **options):
 
 
 @each_framework
-async def test_what_it_says_last_is_the_reply_and_all_its_requests_are_counted(
+async def test_the_last_message_is_the_reply_and_all_requests_are_counted(
     framework, made, dialogues
 ):
     async with serving(framework) as server:
@@ -142,7 +142,7 @@ async def test_what_it_says_last_is_the_reply_and_all_its_requests_are_counted(
 
 
 @each_framework
-async def test_it_remembers_its_own_dialogue_with_its_tools_and_no_other(
+async def test_an_agent_remembers_its_own_dialogue_with_its_tools_and_no_other(
     framework, made, dialogues
 ):
     async with serving(framework) as server:
@@ -158,8 +158,8 @@ async def test_it_remembers_its_own_dialogue_with_its_tools_and_no_other(
 
 
 @each_framework
-async def test_tools_that_block_run_side_by_side(framework, made, dialogues):
-    """Each of 20 waits in its tool for all others."""
+async def test_blocking_tools_run_in_parallel(framework, made, dialogues):
+    """Make each of 20 dialogues wait in its tool for all others."""
     async with serving(framework) as server:
         agent = made(framework, server.base_url)
         module_of(agent).barrier = threading.Barrier(20)
@@ -169,7 +169,7 @@ async def test_tools_that_block_run_side_by_side(framework, made, dialogues):
 
 
 @each_framework
-async def test_a_server_that_is_gone_is_nobodys_failure(framework, made, dialogues):
+async def test_an_unreachable_server_is_an_endpoint_error(framework, made, dialogues):
     async with serving(framework) as server:
         url = server.base_url
     async with dialogues(made(framework, url)) as [talk]:
@@ -178,7 +178,7 @@ async def test_a_server_that_is_gone_is_nobodys_failure(framework, made, dialogu
 
 
 @each_framework
-async def test_a_key_that_is_refused_is_the_users_mistake(framework, made, dialogues):
+async def test_a_refused_key_is_a_user_error(framework, made, dialogues):
     async with serving(framework, fault=lambda _: Fault(status=401)) as server:
         async with dialogues(made(framework, server.base_url)) as [talk]:
             with pytest.raises(UserError, match="its model server rejects the request"):
@@ -186,7 +186,7 @@ async def test_a_key_that_is_refused_is_the_users_mistake(framework, made, dialo
 
 
 @each_framework
-async def test_any_other_failure_is_its_own(framework, made, dialogues):
+async def test_any_other_failure_is_the_agents_own(framework, made, dialogues):
     async with serving(framework, fault=lambda _: Fault(status=400)) as server:
         async with dialogues(made(framework, server.base_url)) as [talk]:
             with pytest.raises(Exception, match="400") as caught:

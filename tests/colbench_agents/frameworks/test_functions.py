@@ -1,4 +1,4 @@
-"""Functions and callable objects as agents: what is taken for one, how they run, whose failure is whose."""
+"""Functions and callable objects as agents: what is accepted, how they run, and who is responsible for a failure."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ ECHO = {
 
 
 @pytest.mark.parametrize("kind", ECHO)
-async def test_it_is_taken_as_it_is_and_hears_the_person(kind, agent_of, dialogues):
+async def test_a_callable_is_used_as_an_agent_and_gets_the_messages(kind, agent_of, dialogues):
     async with dialogues(agent_of(ECHO[kind])) as [talk]:
         assert await talk.say("hello") == "userhello"
         assert await talk.say("again") == "useragain"
         assert talk.usage is None
 
 
-async def test_it_is_handed_the_whole_dialogue(agent_of, dialogues):
+async def test_a_function_gets_the_whole_dialogue(agent_of, dialogues):
     text = (
         "def agent(messages):\n    return ' '.join(m['role'][0] + m['content'] for m in messages)"
     )
@@ -62,7 +62,7 @@ async def test_it_is_handed_the_whole_dialogue(agent_of, dialogues):
         assert await talk.say("2") == "u1 au1 u2"
 
 
-async def test_further_parameters_are_agent_args(agent_of, dialogues):
+async def test_further_parameters_come_from_agent_args(agent_of, dialogues):
     text = "def agent(messages, greeting, times=1):\n    return greeting * times"
     async with dialogues(agent_of(text, greeting="hi", times=2)) as [talk]:
         assert await talk.say("?") == "hihi"
@@ -82,7 +82,7 @@ class agent:
         assert await talk.say("?") == "proact {'model': 'm'}"
 
 
-def test_args_for_what_is_built_already_are_refused(agent_of):
+def test_agent_args_for_an_instance_are_refused(agent_of):
     with pytest.raises(UserError, match="is an instance and takes no --agent-arg"):
         agent_of("class A:\n    async def reply(self, d): ...\nagent = A()", volume=3)
 
@@ -94,21 +94,21 @@ def test_a_function_that_needs_no_messages_is_refused_with_the_reason(agent_of):
         agent_of("def agent(messages=None):\n    return 'hi'")
 
 
-def test_a_class_of_ones_own_package_is_not_mistaken_for_a_frameworks(agent_of):
+def test_a_user_class_is_not_mistaken_for_a_framework_agent(agent_of):
     text = "class Mine:\n    pass\nMine.__module__ = 'agents.mine'\nagent = Mine()"
     with pytest.raises(UserError, match="agents.mine:Mine has no method `reply`"):
         agent_of(text)
 
 
-def test_its_name_and_the_hash_of_its_file_are_recorded(agent_of, tmp_path):
+def test_the_agents_name_and_the_hash_of_its_file_are_recorded(agent_of, tmp_path):
     first = describe(agent_of("def agent(messages): ..."))
     assert first["own"] == f"agent_{tmp_path.name}:agent"
     assert first["source"].startswith("sha256:")
     assert describe(agent_of("def agent(messages): 1"))["source"] != first["source"]
 
 
-async def test_calls_that_block_run_side_by_side(agent_of, dialogues):
-    """Each of 40 waits for all others: none would come back if any had to wait for its turn."""
+async def test_blocking_calls_run_in_parallel(agent_of, dialogues):
+    """Make each of 40 calls wait for all others: none would return if any had to wait for its turn."""
     text = """
 import threading
 barrier = threading.Barrier(40, timeout=30)
@@ -120,7 +120,7 @@ def agent(messages):
         assert await asyncio.gather(*(talk.say("?") for talk in talks)) == ["met"] * 40
 
 
-async def test_an_async_function_that_blocks_does_not_stop_the_run(agent_of, dialogues):
+async def test_a_blocking_async_function_does_not_stop_the_run(agent_of, dialogues):
     """Check with a function that returns only once the run has continued."""
     text = """
 import threading
@@ -168,13 +168,13 @@ RAISES = "def agent(messages):\n    import urllib.error, asyncio\n    raise "
         (RAISES + "urllib.error.URLError('gone')", EndpointError, "gone"),
     ],
 )
-async def test_a_failure_has_an_owner_and_a_reason(text, error, reason, agent_of):
+async def test_a_failure_has_an_error_type_and_a_reason(text, error, reason, agent_of):
     with pytest.raises(error, match=reason):
         await converse(agent_of(text))
 
 
 @pytest.mark.parametrize("text", ["def agent(m):", "async def agent(m):"])
-async def test_one_that_hangs_runs_out_of_time_and_is_left_behind(text, agent_of):
+async def test_a_function_that_hangs_runs_out_of_time(text, agent_of):
     hangs = f"import threading\n{text}\n    threading.Event().wait()"
     with pytest.raises(AgentError, match="no answer in time"):
         await converse(agent_of(hangs), seconds=0.2)
@@ -200,8 +200,8 @@ async def agent(messages):
         pytest.param("threading.Event().wait()", None, marks=pytest.mark.weekly),
     ],
 )
-def test_an_async_function_that_blocks_is_named_and_the_run_ends(tmp_path: Path, hold, others):
-    """Code that runs is interrupted; a call of the system is not, and takes the other dialogues with it."""
+def test_a_blocking_async_function_is_located_and_the_run_ends(tmp_path: Path, hold, others):
+    """Check that running code is interrupted; a system call is not, and it takes the other dialogues with it."""
     (tmp_path / "holds.py").write_text(HOLDS_UP.replace("HOLD", hold))
     command = [sys.executable, "-m", "colbench.cli", "eval", "--agent", "holds.py:agent"]
     flags = ["--dialogue-timeout", "1.5", "--limit", "5", "--out", "run"]
@@ -213,7 +213,7 @@ def test_an_async_function_that_blocks_is_named_and_the_run_ends(tmp_path: Path,
 
 
 @pytest.mark.slow
-def test_a_run_with_one_that_hangs_ends(tmp_path: Path):
+def test_a_run_with_a_function_that_hangs_ends(tmp_path: Path):
     (tmp_path / "hangs.py").write_text(
         "import threading\ndef agent(messages):\n    threading.Event().wait()\n"
     )
@@ -226,7 +226,7 @@ def test_a_run_with_one_that_hangs_ends(tmp_path: Path):
     assert "agent failed 2 no answer in time" in " ".join(ended.stdout.split())
 
 
-async def test_pictures_are_handed_to_a_function_that_accepts_them(agent_of, dialogues):
+async def test_images_are_passed_to_a_function_that_accepts_them(agent_of, dialogues):
     buffer = io.BytesIO()
     Image.new("RGB", (2, 2)).save(buffer, "PNG")
     text = (
@@ -238,20 +238,20 @@ async def test_pictures_are_handed_to_a_function_that_accepts_them(agent_of, dia
         assert await talk.say("look", buffer.getvalue()) == "['image_url', 'text']"
 
 
-async def test_it_is_said_when_it_is_used_before_it_is_started(agent_of):
+async def test_using_an_agent_outside_its_context_is_an_error(agent_of):
     agent = agent_of(ECHO["a function"])
     async with agent.open(Episode(id="e", seed=1, max_turns=3)) as speaker:
         with pytest.raises(RuntimeError, match="inside `async with`"):
             await speaker.reply(())
 
 
-def test_the_instructions_are_those_of_the_built_in_agent_with_the_turns_filled_in():
+def test_the_instructions_are_those_of_the_built_in_agent_with_turn_limit():
     assert "You have 7 messages in all" in instructions(max_turns=7)
     assert "tailwind" in instructions("frontend")
     assert "{" not in instructions()
 
 
-def test_an_unknown_attribute_is_still_said(tmp_path):
+def test_a_missing_attribute_is_a_user_error(tmp_path):
     (tmp_path / "empty.py").write_text("")
     with pytest.raises(UserError, match="has no `agent`"):
         resolve("agent", f"{tmp_path / 'empty.py'}:agent", {})

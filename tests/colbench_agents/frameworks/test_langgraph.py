@@ -30,7 +30,7 @@ def graph_of(node):
 """
 
 
-async def test_one_that_is_not_compiled_is_compiled(agent_of, dialogues):
+async def test_an_uncompiled_graph_is_compiled(agent_of, dialogues):
     text = "agent = graph_of(lambda state: {'messages': ('assistant', 'hi')})"
     async with dialogues(agent_of(HEAD + text)) as [talk]:
         assert await talk.say("hello") == "hi"
@@ -44,7 +44,7 @@ def count(state):
 """
 
 
-async def test_with_a_checkpointer_the_whole_state_is_kept_for_each_dialogue(agent_of, dialogues):
+async def test_a_checkpointer_keeps_the_whole_state_of_each_dialogue(agent_of, dialogues):
     text = HEAD + COUNTS + "agent = graph_of(count).compile(checkpointer=InMemorySaver())"
     async with dialogues(agent_of(text), 2) as [talk, other]:
         assert await talk.say("hello") == "1 of 1"
@@ -52,7 +52,7 @@ async def test_with_a_checkpointer_the_whole_state_is_kept_for_each_dialogue(age
         assert await other.say("hello") == "1 of 1"
 
 
-async def test_the_same_dialogue_had_again_begins_anew(agent_of, dialogues):
+async def test_a_repeated_dialogue_starts_from_an_empty_state(agent_of, dialogues):
     """Repeat a dialogue as after a kill, with a checkpointer that keeps the earlier messages."""
     text = HEAD + COUNTS + "agent = graph_of(count).compile(checkpointer=InMemorySaver())"
     agent = agent_of(text)
@@ -62,7 +62,7 @@ async def test_the_same_dialogue_had_again_begins_anew(agent_of, dialogues):
             assert await again.say("hello") == "1 of 1"
 
 
-async def test_without_a_checkpointer_the_messages_are_kept(agent_of, dialogues):
+async def test_messages_are_kept_without_a_checkpointer(agent_of, dialogues):
     async with dialogues(agent_of(HEAD + COUNTS + "agent = graph_of(count)"), 2) as [talk, other]:
         assert await talk.say("hello") == "1 of 1"
         assert await talk.say("hello") == "1 of 3"
@@ -82,7 +82,7 @@ agent = graph_of(ask).compile(checkpointer=InMemorySaver())
         assert await talk.say("cars, please") == "how many?"
 
 
-async def test_nodes_that_are_async_run_too(agent_of, dialogues):
+async def test_async_nodes_run(agent_of, dialogues):
     text = """
 async def node(state):
     return {"messages": ("assistant", "hi")}
@@ -92,7 +92,7 @@ agent = graph_of(node)
         assert await talk.say("hello") == "hi"
 
 
-async def test_nodes_that_block_run_side_by_side(agent_of, dialogues):
+async def test_blocking_nodes_run_in_parallel(agent_of, dialogues):
     text = """
 import threading
 barrier = threading.Barrier(20, timeout=30)
@@ -122,7 +122,7 @@ agent = StateGraph(Other).add_node("node", lambda state: {}).set_entry_point("no
         agent_of(HEAD + text)
 
 
-async def test_pictures_are_handed_to_one_that_accepts_them(agent_of, dialogues):
+async def test_images_are_passed_to_a_graph_that_accepts_them(agent_of, dialogues):
     buffer = io.BytesIO()
     Image.new("RGB", (2, 2)).save(buffer, "PNG")
     text = """

@@ -29,7 +29,7 @@ model = OpenAIChatCompletionsModel(model="scripted", openai_client=client)
 
 
 async def requests(agent_of, dialogues, text, script, *words, images=()):
-    """Return the requests to the model in a dialogue with these words, and the replies."""
+    """Return the requests to the model in a dialogue with these messages, and the replies."""
     async with ScriptedServer(script) as server:
         async with dialogues(agent_of((CLIENT + text).replace("URL", server.base_url))) as [talk]:
             replies = [await talk.say(said, *images) for said in words]
@@ -46,7 +46,7 @@ agent = Agent(name="a", instructions=told, model=model)
     assert request["messages"][0] == {"role": "system", "content": "7 turns, backend"}
 
 
-async def test_who_was_handed_the_dialogue_keeps_it(agent_of, dialogues):
+async def test_an_agent_that_takes_over_by_handoff_keeps_the_dialogue(agent_of, dialogues):
     text = """
 second = Agent(name="second", instructions="I am second.", model=model)
 agent = Agent(name="first", instructions="I am first.", model=model, handoffs=[second])
@@ -65,13 +65,13 @@ agent = Agent(name="first", instructions="I am first.", model=model, handoffs=[s
     assert systems == ["I am first.", "I am second.", "I am second."]
 
 
-async def test_an_output_that_is_no_text_is_its_failure(agent_of, dialogues):
+async def test_an_output_that_is_not_text_is_an_agent_error(agent_of, dialogues):
     text = "agent = Agent(name='a', model=model, output_type=list[int])"
     with pytest.raises(AgentError, match="its output is a list, not text; remove `output_type`"):
         await requests(agent_of, dialogues, text, lambda _: '{"response": [1, 2]}', "hello")
 
 
-async def test_pictures_are_shown_to_one_that_accepts_them(agent_of, dialogues):
+async def test_images_are_shown_to_an_agent_that_accepts_them(agent_of, dialogues):
     buffer = io.BytesIO()
     Image.new("RGB", (2, 2)).save(buffer, "PNG")
     text = "agent = Agent(name='a', model=model)\nagent.accepts_images = True"

@@ -51,7 +51,7 @@ async def test_the_interpreter_of_a_code_agent_keeps_its_variables_for_each_dial
     assert said == [["1", "3", "6"]] * 2
 
 
-async def test_the_users_own_object_is_left_as_it_was(agent_of, dialogues):
+async def test_the_users_agent_object_is_not_modified(agent_of, dialogues):
     async with ScriptedServer(code) as server:
         agent = agent_of((HEAD + CODE_AGENT).replace("URL", server.base_url))
         async with dialogues(agent) as [talk]:
@@ -60,7 +60,7 @@ async def test_the_users_own_object_is_left_as_it_was(agent_of, dialogues):
     assert agent.own.monitor.get_total_token_counts().total_tokens == 0
 
 
-async def test_those_that_it_manages_are_copied_with_it(agent_of, dialogues):
+async def test_managed_agents_are_copied_with_their_manager(agent_of, dialogues):
     text = """
 helper = ToolCallingAgent([], model, name="helper", description="Helps.", verbosity_level=0)
 agent = ToolCallingAgent([], model, managed_agents=[helper], verbosity_level=0)
@@ -91,7 +91,7 @@ def test_an_agent_that_cannot_be_copied_is_refused(agent_of):
         agent_of(HEAD + text)
 
 
-async def test_pictures_are_shown_to_one_that_accepts_them(agent_of, dialogues):
+async def test_images_are_shown_to_an_agent_that_accepts_them(agent_of, dialogues):
     buffer = io.BytesIO()
     Image.new("RGB", (2, 2)).save(buffer, "PNG")
     text = "agent = ToolCallingAgent([], model, verbosity_level=0)\nagent.accepts_images = True"

@@ -1,4 +1,4 @@
-"""A run as `colbench eval` leaves it, its bundle, and ways to spoil either by hand."""
+"""A run of `colbench eval`, its bundle, and functions that alter them."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class LongWinded:
 
 @pytest.fixture(scope="session")
 def run(tmp_path_factory):
-    """Return a run of 3 tasks and 2 trials, by a commit without changes."""
+    """Return a run of 3 tasks and 2 trials, recorded with a clean commit."""
     return play(tmp_path_factory.mktemp("run") / "run", "guesser", "--trials", "2")
 
 
 @pytest.fixture(scope="session")
-def wordy(tmp_path_factory):
-    """Return a run of one task, by an agent with a text that becomes a blob."""
+def run_with_blob(tmp_path_factory):
+    """Return a run of one task by an agent with a text that becomes a blob."""
     folder = tmp_path_factory.mktemp("wordy")
     (folder / "mine.py").write_text(LONG_WINDED)
     return play(folder / "run", f"{folder / 'mine.py'}:LongWinded", limit=1)
@@ -63,14 +63,14 @@ def meta(tmp_path):
 
 @pytest.fixture
 def packed(run, meta, tmp_path):
-    """Return the bundle of `run`, a folder."""
+    """Return the bundle of `run` as a folder."""
     return packed_of(run, meta, tmp_path / "bundle")
 
 
 @pytest.fixture
-def packed_wordy(wordy, meta, tmp_path):
-    """Return the bundle of `wordy`, a folder with one blob."""
-    return packed_of(wordy, meta, tmp_path / "bundle")
+def packed_with_blob(run_with_blob, meta, tmp_path):
+    """Return the bundle of `run_with_blob` as a folder with one blob."""
+    return packed_of(run_with_blob, meta, tmp_path / "bundle")
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def copied(tmp_path):
 
 @pytest.fixture
 def seal():
-    """Return a function that rewrites the manifest of a bundle, as anyone can."""
+    """Return a function that rewrites the manifest of a bundle, as any attacker can."""
 
     def write(folder):
         manifest = folder / "MANIFEST.sha256"
@@ -111,7 +111,7 @@ def seal():
 
 @pytest.fixture
 def archived(tmp_path):
-    """Return a function that makes a .tar.gz of a bundle and of members that are added by hand."""
+    """Return a function that makes a .tar.gz of a bundle and additional members."""
 
     def archive(folder, *members, form=tarfile.USTAR_FORMAT):
         stream = io.BytesIO()
@@ -131,7 +131,7 @@ def archived(tmp_path):
 
 @pytest.fixture
 def repository(tmp_path):
-    """Return a leaderboard's repository with one commit; a function runs git in it."""
+    """Return a function that runs git in a leaderboard's repository with one commit; `folder` is its path."""
 
     def git(*words, folder=tmp_path / "board"):
         command = ["git", "-C", str(folder), *words]

@@ -1,4 +1,4 @@
-"""Reading a bundle of strangers: every attack on the reader is refused, by a rule that is named."""
+"""Reading untrusted bundles: every attack on the reader is refused, and the refusal names the rule."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def member(name, kind=tarfile.REGTYPE, linkname=""):
     return info
 
 
-def test_a_folder_and_its_archive_are_the_same_bundle_and_hold_what_was_said(run, packed, archived):
+def test_a_folder_and_its_archive_have_the_same_digest_and_dialogues(run, packed, archived):
     said = {
         (one.task_id, one.trial): (one.request, [t.raw for t in one.turns], one.answer, one.key)
         for one in read_rollouts(run / "rollouts.jsonl")
@@ -83,7 +83,7 @@ def test_a_folder_and_its_archive_are_the_same_bundle_and_hold_what_was_said(run
         "evil.py",
     ],
 )
-def test_names_that_no_bundle_has_are_refused(name, packed, archived):
+def test_archives_with_invalid_file_names_are_refused(name, packed, archived):
     found = refusal(archived(packed, (member(name), b"x")))
     assert found.rule == "archive.name"
     assert str(found).isascii() or "\u2026" in str(found)
@@ -104,7 +104,7 @@ def test_names_that_no_bundle_has_are_refused(name, packed, archived):
         (member("evil", tarfile.DIRTYPE), "archive.name"),
     ],
 )
-def test_only_plain_files_are_taken_out_of_an_archive(info, rule, packed, archived):
+def test_links_devices_and_unknown_folders_in_archives_are_refused(info, rule, packed, archived):
     path = archived(packed, (info, b""))
     if rule is None:
         with read_bundle(path) as bundle:
@@ -114,12 +114,12 @@ def test_only_plain_files_are_taken_out_of_an_archive(info, rule, packed, archiv
 
 
 @pytest.mark.parametrize("form", [tarfile.PAX_FORMAT, tarfile.GNU_FORMAT])
-def test_extended_headers_which_could_rename_a_file_are_refused(form, archived):
+def test_extended_tar_headers_are_refused(form, archived):
     path = archived(None, (member("trajectories/" + "0" * 200), b"x"), form=form)
     assert refusal(path).rule == "archive.kind"
 
 
-def test_a_member_twice_is_refused(packed, archived):
+def test_a_duplicate_archive_member_is_refused(packed, archived):
     assert refusal(archived(packed, (member("lock.json"), b"{}"))).rule == "archive.name"
 
 
@@ -130,7 +130,7 @@ def test_a_zip_bomb_is_refused_while_it_expands(archived):
     assert refusal(path).rule == "archive.ratio"
 
 
-def test_a_member_that_says_it_is_too_large_is_refused_before_it_is_read(tmp_path):
+def test_a_member_with_a_too_large_declared_size_is_refused_before_reading(tmp_path):
     info = tarfile.TarInfo("submission.json")
     info.size = 7 << 30
     path = tmp_path / "large.tar.gz"
@@ -139,7 +139,7 @@ def test_a_member_that_says_it_is_too_large_is_refused_before_it_is_read(tmp_pat
     assert (found.rule, found.file) == ("archive.size", "submission.json")
 
 
-def test_a_stream_ends_at_the_bytes_that_were_agreed():
+def test_a_stream_beyond_its_size_limit_is_refused():
     stream = Expanded(io.BytesIO(gzip.compress(os.urandom(5000))), most=4096, ratio=100)
     with pytest.raises(Refused, match="more than 4096 bytes"):
         stream.read(5000)
@@ -166,7 +166,7 @@ def test_a_damaged_archive_is_refused(spoil, packed, archived):
     assert refusal(path).rule == "archive.damaged"
 
 
-def test_what_is_not_there_is_the_readers_mistake(tmp_path):
+def test_a_missing_bundle_is_reported_as_unreadable(tmp_path):
     with pytest.raises(DataError, match="cannot be read"):
         read_bundle(tmp_path / "none.tar.gz")
 
@@ -211,7 +211,9 @@ def linked_folder(folder):
         (lambda b: os.truncate(b / "lock.json", 9 << 40), "archive.size", "lock.json"),
     ],
 )
-def test_a_folder_that_holds_anything_else_is_refused(spoil, rule, file, packed):
+def test_a_folder_with_links_or_unexpected_missing_or_large_files_is_refused(
+    spoil, rule, file, packed
+):
     spoil(packed)
     found = refusal(packed)
     assert (found.rule, found.file) == (rule, file)
@@ -222,7 +224,7 @@ def test_a_bundle_that_is_a_link_is_refused(packed, tmp_path):
     assert refusal(tmp_path / "link").rule == "archive.link"
 
 
-def test_a_file_that_is_not_the_manifests_is_refused(packed):
+def test_a_file_that_differs_from_its_manifest_hash_is_refused(packed):
     path = packed / "trajectories" / "000.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"trial":0', b'"trial":5', 1))
     found = refusal(packed)
@@ -244,7 +246,7 @@ def test_a_file_that_is_not_the_manifests_is_refused(packed):
         (r"\Z", "0" * 64 + "  MANIFEST.sha256\n", "manifest.malformed", 4),
     ],
 )
-def test_a_manifest_that_is_not_one_is_refused(old, new, rule, line, packed):
+def test_a_malformed_unsorted_or_incomplete_manifest_is_refused(old, new, rule, line, packed):
     manifest = packed / "MANIFEST.sha256"
     text = re.sub(old, new, manifest.read_text(), count=1)
     manifest.write_bytes(text.encode())
@@ -253,7 +255,7 @@ def test_a_manifest_that_is_not_one_is_refused(old, new, rule, line, packed):
 
 
 def mutated(content, rng):
-    """Return the content with a few bytes changed, cut out, put in or repeated."""
+    """Return the content with a few bytes changed, removed, inserted, or repeated."""
     spoiled = bytearray(content)
     for _ in range(rng.choice((1, 1, 3, 10))):
         start, length = rng.randrange(len(spoiled)), rng.randrange(1, 40)
@@ -270,10 +272,12 @@ def mutated(content, rng):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_whatever_is_spoilt_is_read_or_refused_and_nothing_else(seed, packed_wordy, archived, seal):
+def test_mutated_bundles_and_archives_raise_nothing_but_refusals(
+    seed, packed_with_blob, archived, seal
+):
     rng = random.Random(seed)
-    archive = archived(packed_wordy)
-    good = {path: path.read_bytes() for path in packed_wordy.rglob("*") if path.is_file()}
+    archive = archived(packed_with_blob)
+    good = {path: path.read_bytes() for path in packed_with_blob.rglob("*") if path.is_file()}
     tar = gzip.decompress(archive.read_bytes())
     refused = 0
     for turn in range(60):
@@ -281,7 +285,7 @@ def test_whatever_is_spoilt_is_read_or_refused_and_nothing_else(seed, packed_wor
         path.write_bytes(mutated(content, rng))
         archive.write_bytes(gzip.compress(mutated(tar, rng), 1))
         try:
-            for spoilt in (archive, seal(packed_wordy) if turn % 2 else packed_wordy):
+            for spoilt in (archive, seal(packed_with_blob) if turn % 2 else packed_with_blob):
                 with read_bundle(spoilt) as bundle:
                     list(bundle.cells())
         except Refused:

@@ -1,4 +1,4 @@
-"""The contents of a bundle: ambiguous JSON, dialogues out of order, false blobs, and false texts."""
+"""The contents of a bundle: ambiguous JSON, unsorted dialogues, invalid blobs, and deceptive texts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FIRST = "trajectories/000.jsonl"
 
 
 def refusal(folder):
-    """Return the refusal of a bundle, read to its end."""
+    """Return the refusal of a bundle that is read to its end."""
     with pytest.raises(Refused) as caught:
         read_all(folder)
     return caught.value
@@ -79,7 +79,7 @@ def canonical(value):
         (FIRST, b"}\n{", b"} {", "json.malformed"),
     ],
 )  # fmt: skip
-def test_json_that_could_be_read_in_two_ways_or_as_no_number_is_refused(
+def test_invalid_or_ambiguous_json_is_refused_with_its_rule_file_and_line(
     name, old, new, rule, packed, seal
 ):
     changed(packed, name, lambda content: content.replace(old, new, 1))
@@ -89,7 +89,7 @@ def test_json_that_could_be_read_in_two_ways_or_as_no_number_is_refused(
 
 
 @pytest.mark.parametrize("name", ["submission.json", FIRST])
-def test_huge_json_is_refused_before_it_is_decoded(name, packed, seal):
+def test_huge_json_is_refused_for_its_size(name, packed, seal):
     huge = b'{"name":"' + b"a" * (9 << 20) + b'"}\n'
     changed(packed, name, lambda content: huge)
     assert refusal(seal(packed)).rule in {"archive.size", "json.size"}
@@ -104,7 +104,7 @@ def test_huge_json_is_refused_before_it_is_decoded(name, packed, seal):
         (lambda lines: lines * 200, "trajectories.order", 7),
     ],
 )
-def test_dialogues_stand_in_order_and_once(change, rule, line, packed, seal):
+def test_unsorted_duplicate_or_missing_dialogues_are_refused(change, rule, line, packed, seal):
     path = packed / FIRST
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(change(lines)))
@@ -112,13 +112,13 @@ def test_dialogues_stand_in_order_and_once(change, rule, line, packed, seal):
     assert (found.rule, found.line) == (rule, line)
 
 
-def test_a_last_line_without_its_end_is_refused(packed, seal):
+def test_a_last_line_without_a_line_break_is_refused(packed, seal):
     changed(packed, FIRST, lambda content: content[:-1])
     found = refusal(seal(packed))
     assert (found.rule, found.line) == ("json.size", 6)
 
 
-def test_files_of_dialogues_are_numbered_without_a_gap_and_full_but_the_last(packed, seal):
+def test_trajectory_files_with_gaps_or_too_few_lines_are_refused(packed, seal):
     lines = (packed / FIRST).read_bytes().splitlines(keepends=True)
     (packed / "trajectories" / "002.jsonl").write_bytes(b"".join(lines))
     assert refusal(seal(packed)).rule == "trajectories.files"
@@ -127,24 +127,24 @@ def test_files_of_dialogues_are_numbered_without_a_gap_and_full_but_the_last(pac
     assert (found.rule, found.file) == ("trajectories.files", FIRST)
 
 
-def test_long_texts_are_blobs_and_come_back_whole(wordy, packed_wordy):
-    (cell,) = read_all(packed_wordy)
-    (rollout,) = read_rollouts(wordy / "rollouts.jsonl")
+def test_long_texts_become_blobs_and_are_read_back_unchanged(run_with_blob, packed_with_blob):
+    (cell,) = read_all(packed_with_blob)
+    (rollout,) = read_rollouts(run_with_blob / "rollouts.jsonl")
     assert [(t.raw, t.said, t.human) for t in cell.rollout.turns] == [
         (t.raw, t.said, t.human) for t in rollout.turns
     ]
-    (blob,) = (packed_wordy / "blobs").iterdir()
+    (blob,) = (packed_with_blob / "blobs").iterdir()
     assert blob.read_text() == rollout.turns[0].raw
     assert blob.name == hashlib.sha256(blob.read_bytes()).hexdigest()
 
 
-def stray(folder):
+def add_unused_blob(folder):
     name = hashlib.sha256(b"x" * 20_000).hexdigest()
     (folder / "blobs" / name).write_bytes(b"x" * 20_000)
 
 
-def renamed(content):
-    """Return the change of a blob's content, with the name that the manifest and the dialogue have for it."""
+def blob_with(content):
+    """Return a function that replaces the content of the blob, and its name in the dialogue."""
 
     def change(folder):
         (old,) = (folder / "blobs").iterdir()
@@ -159,11 +159,11 @@ def renamed(content):
 @pytest.mark.parametrize(
     ("change", "rule"),
     [
-        (stray, "blob.unused"),
+        (add_unused_blob, "blob.unused"),
         (lambda b: next((b / "blobs").iterdir()).unlink(), "blob.missing"),
         (lambda b: next((b / "blobs").iterdir()).write_text("y" * 20_000), "blob.digest"),
-        (renamed(b"short"), "words.short"),
-        (renamed(b"\xff" * 20_000), "blob.text"),
+        (blob_with(b"short"), "words.short"),
+        (blob_with(b"\xff" * 20_000), "blob.text"),
         (
             lambda b: changed(
                 b,
@@ -180,9 +180,9 @@ def renamed(content):
         ),
     ],
 )
-def test_blobs_that_are_none_are_refused(change, rule, packed_wordy, seal):
-    change(packed_wordy)
-    assert refusal(seal(packed_wordy)).rule == rule
+def test_invalid_blobs_and_misplaced_long_texts_are_refused(change, rule, packed_with_blob, seal):
+    change(packed_with_blob)
+    assert refusal(seal(packed_with_blob)).rule == rule
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_blobs_that_are_none_are_refused(change, rule, packed_wordy, seal):
         ("link", "https://ex\u0430mple.org/", "submission.link"),
     ],
 )  # fmt: skip
-def test_texts_that_could_deceive_are_refused(key, text, rule, packed, seal):
+def test_deceptive_or_malformed_submission_texts_are_refused(key, text, rule, packed, seal):
     values = json.loads((packed / "submission.json").read_text())
     (packed / "submission.json").write_bytes(canonical({**values, key: text}))
     found = refusal(seal(packed))
@@ -237,7 +237,7 @@ def test_texts_that_could_deceive_are_refused(key, text, rule, packed, seal):
         "agent/α",
     ],
 )
-def test_names_in_any_script_are_taken(name):
+def test_names_in_any_script_are_accepted(name):
     assert name_flaw(name) == ""
 
 
@@ -261,7 +261,7 @@ def test_names_in_any_script_are_taken(name):
         ("口", "ロ"),  # a Chinese character and a Japanese syllable
     ],
 )
-def test_names_that_look_the_same_to_a_hasty_reader_are_confusable(one, other):
+def test_similar_looking_names_are_detected(one, other):
     assert look_alike(one, other)
     assert look_alike(other, one)
 
@@ -281,11 +281,11 @@ def test_names_that_look_the_same_to_a_hasty_reader_are_confusable(one, other):
         ("Система 7", "Система 8"),
     ],
 )
-def test_names_that_can_be_told_apart_are_not(one, other):
+def test_distinguishable_names_are_not_treated_as_similar(one, other):
     assert not look_alike(one, other)
 
 
-def test_every_character_of_unicodes_table_looks_like_what_the_table_says():
+def test_letters_look_like_their_prototypes_in_unicodes_table():
     table = prototypes()
     assert len(table) == 6712
     letters = {code: text for code, text in table.items() if chr(code).isalpha() and text.isalpha()}
@@ -294,12 +294,12 @@ def test_every_character_of_unicodes_table_looks_like_what_the_table_says():
     assert unlike == {}
 
 
-def test_html_in_a_free_text_is_kept_as_the_text_that_it_is(packed):
+def test_html_in_a_description_is_kept_as_plain_text(packed):
     with read_bundle(packed) as bundle:
         assert bundle.submission.description == "Guesses. <script>alert(1)</script>"
 
 
-def test_a_refusal_is_one_line_for_the_user_and_exit_code_2(packed, repository, capsys):
+def test_a_refusal_is_one_line_on_stderr_with_exit_code_2(packed, repository, capsys):
     changed(packed, "submission.json", lambda content: content.replace(b"G", b"\x1b", 1))
     assert main(["submit", "push", str(packed), "--to", str(repository.folder)]) == 2
     said = capsys.readouterr().err
@@ -308,7 +308,7 @@ def test_a_refusal_is_one_line_for_the_user_and_exit_code_2(packed, repository, 
     assert said.count("\n") == 1
 
 
-def test_a_strangers_key_stays_in_its_line_and_is_cut(packed, seal):
+def test_an_unknown_key_is_escaped_and_shortened_in_the_refusal(packed, seal):
     key = b"x\\n::error::\\u001b[2J" + b"y" * 5000
     changed(
         packed,
@@ -321,7 +321,7 @@ def test_a_strangers_key_stays_in_its_line_and_is_cut(packed, seal):
     assert len(said) < 800
 
 
-def test_a_bundle_holds_no_task_body_score_or_time(run, packed):
+def test_a_bundle_contains_no_hidden_tests_scores_or_times(run, packed):
     text = b"".join(path.read_bytes() for path in packed.rglob("*") if path.is_file()).decode()
     assert '"said"' in text
     for word in ("scores", "success", "reference", "ground_truth", "test_cases", "seconds", "leak"):

@@ -1,4 +1,4 @@
-"""`colbench submit pack`: what is sent, what is not, and which runs cannot be sent."""
+"""`colbench submit pack`: the contents of a bundle, and the runs that are refused."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import shlex
 import tarfile
 
 import pytest
+from msgspec.structs import replace
 
 from colbench import evaluate_async
 from colbench.cli import main
 from colbench.models.scripted_server import ScriptedServer
 from colbench.rollout import encode_rollout, read_rollouts
 from colbench_leaderboard.bundle.read import read_bundle
+from colbench_leaderboard.bundle.tracks import departures
 
 
 def pack(run, meta, *flags):
@@ -21,7 +23,7 @@ def pack(run, meta, *flags):
 
 
 def refused(run, meta, capsys, *flags):
-    """Return the message for a refused run; nothing may be written."""
+    """Return the message for a refused run, after checking that nothing was written."""
     capsys.readouterr()
     assert pack(run, meta, *flags) == 2
     assert not (run / "bundle").exists()
@@ -34,7 +36,9 @@ def track(meta, name):
     return meta
 
 
-def test_the_same_run_gives_the_same_bytes_as_a_folder_and_as_an_archive(run, meta, tmp_path):
+def test_packing_is_deterministic_and_archives_contain_the_same_files_as_folders(
+    run, meta, tmp_path
+):
     contents = set()
     for name in ("one.tar.gz", "two.tar.gz"):
         assert pack(run, meta, "--out", str(tmp_path / name)) == 0
@@ -54,7 +58,7 @@ def test_the_same_run_gives_the_same_bytes_as_a_folder_and_as_an_archive(run, me
     }
 
 
-def test_what_is_sent_and_what_is_not_is_said_before_it_is_written(run, meta, tmp_path, capsys):
+def test_a_dry_run_shows_what_is_sent_and_writes_nothing(run, meta, tmp_path, capsys):
     capsys.readouterr()
     assert pack(run, meta, "--out", str(tmp_path / "bundle"), "--dry-run") == 0
     said = capsys.readouterr().out
@@ -64,7 +68,7 @@ def test_what_is_sent_and_what_is_not_is_said_before_it_is_written(run, meta, tm
     assert not (tmp_path / "bundle").exists()
 
 
-def test_packing_again_changes_nothing_and_nothing_else_is_written_over(
+def test_packing_again_changes_nothing_and_never_overwrites_other_files(
     run, meta, tmp_path, capsys
 ):
     out = tmp_path / "bundle"
@@ -80,7 +84,9 @@ def test_packing_again_changes_nothing_and_nothing_else_is_written_over(
     assert mine.read_text() == "mine"
 
 
-def test_dialogues_beside_the_runs_grid_are_not_sent(run, meta, copied, tmp_path, capsys):
+def test_dialogues_outside_the_tasks_and_trials_of_the_run_are_not_sent(
+    run, meta, copied, tmp_path, capsys
+):
     fewer = copied(run, lambda record: record["config"].update(trials=1))
     assert pack(fewer, meta, "--out", str(tmp_path / "bundle")) == 0
     assert "3 dialogues outside the tasks and trials of the run" in capsys.readouterr().out
@@ -89,15 +95,13 @@ def test_dialogues_beside_the_runs_grid_are_not_sent(run, meta, copied, tmp_path
         assert bundle.lock.tasks.trials == 1
 
 
-def test_a_run_in_which_the_human_reveals_everything_is_refused_for_every_track(
-    meta, tmp_path, capsys
-):
+def test_a_run_with_told_all_is_refused_even_for_the_open_track(meta, tmp_path, capsys):
     run = tmp_path / "told"
     main(["eval", "--agent", "guesser", "--limit", "1", "--told", "all", "--out", str(run)])
     assert "run again without this flag" in refused(run, track(meta, "open"), capsys)
 
 
-def test_an_unfinished_grid_is_refused_with_the_command_that_goes_on(run, meta, copied, capsys):
+def test_an_unfinished_run_is_refused_with_the_command_that_finishes_it(run, meta, copied, capsys):
     short = copied(run)
     rollouts = sorted(read_rollouts(run / "rollouts.jsonl"), key=lambda one: one.trial)
     (short / "rollouts.jsonl").write_bytes(b"".join(map(encode_rollout, rollouts[:-2])))
@@ -109,7 +113,7 @@ def test_an_unfinished_grid_is_refused_with_the_command_that_goes_on(run, meta, 
     assert pack(short, meta) == 0
 
 
-def test_a_cell_that_failed_for_others_is_owed(run, meta, copied, capsys):
+def test_a_dialogue_that_failed_outside_the_agent_counts_as_missing(run, meta, copied, capsys):
     failing = copied(run)
     text = (run / "rollouts.jsonl").read_text()
     first, rest = text.split("\n", 1)
@@ -145,21 +149,60 @@ def test_rollouts_of_another_configuration_are_refused(run, meta, copied, capsys
         ),
     ],
 )
-def test_a_run_record_that_was_changed_by_hand_is_refused(change, said, run, meta, copied, capsys):
+def test_an_edited_run_record_is_refused(change, said, run, meta, copied, capsys):
     assert said in refused(copied(run, change), meta, capsys)
 
 
-def test_the_standard_track_is_refused_with_every_reason(run, meta, copied, capsys):
+def test_a_run_that_breaks_a_standard_track_rule_is_refused_with_the_reason(run, meta, capsys):
     said = refused(run, track(meta, "standard"), capsys)
     assert 'does not qualify for the track "standard", only for "open"' in said
     assert "it has 3 of the 1000 tasks of bundled:backend" in said
+
+
+@pytest.fixture
+def standard(packed):
+    """Return the lock of a bundle as if its run had all tasks of the standard track."""
+    with read_bundle(packed) as bundle:
+        lock = bundle.lock
+    config = {**lock.config, "limit": None}
+    return replace(lock, config=config, tasks=replace(lock.tasks, count=1000))
+
+
+def test_a_run_that_breaks_no_standard_track_rule_qualifies(standard):
+    assert departures(standard) == []
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        ({"limit": 1000}, "its tasks were chosen by `limit` or `task_ids`"),
+        ({"task_ids": ["a"]}, "its tasks were chosen by `limit` or `task_ids`"),
+        ({"max_turns": 20}, "it allows 20 turns; the track has 10"),
+        ({"human": "llm"}, "its human is 'llm'; the track uses keyless"),
+        ({"human_args": {"x": 1}}, "its human has custom arguments or a custom prompt"),
+        ({"human_prompt": "ab"}, "its human has custom arguments or a custom prompt"),
+        (
+            {"sandbox_packages": ["numpy"]},
+            "its answers may import packages outside the standard library",
+        ),
+        ({"allow_unsafe_sandbox": True}, "an unsafe sandbox was allowed"),
+    ],
+)
+def test_each_broken_rule_of_the_standard_track_has_its_reason(standard, config, reason):
+    assert departures(replace(standard, config={**standard.config, **config})) == [reason]
+
+
+def test_tasks_outside_the_standard_track_have_a_reason(standard):
+    tasks = replace(standard.tasks, source="mine.jsonl")
+    (reason,) = departures(replace(standard, tasks=tasks))
+    assert reason.startswith("its tasks are 'mine.jsonl'; the track uses bundled:backend")
 
 
 @pytest.mark.parametrize(
     ("commit", "reason"),
     [("abc-dirty", "has uncommitted changes: abc-dirty"), ("", "is unknown")],
 )
-def test_a_harness_that_nobody_can_look_up_is_for_the_open_track(
+def test_a_run_with_a_dirty_or_unknown_commit_qualifies_only_for_the_open_track(
     commit, reason, run, meta, copied, capsys
 ):
     folder = copied(run, lambda record: record.update(commit=commit))
@@ -167,7 +210,9 @@ def test_a_harness_that_nobody_can_look_up_is_for_the_open_track(
     assert pack(folder, track(meta, "open"), "--dry-run") == 0
 
 
-async def test_a_run_of_a_model_is_refused_unless_the_model_is_named(meta, tmp_path, capsys):
+async def test_a_run_with_a_model_is_refused_unless_the_metadata_names_the_model(
+    meta, tmp_path, capsys
+):
     async with ScriptedServer(lambda _: "I WANT TO ANSWER: def f(): return 1") as server:
         agent = f"openai:{server.model}@{server.base_url}"
         await evaluate_async(agent=agent, limit=1, out=tmp_path / "run", sandbox_workers=1)
@@ -182,7 +227,7 @@ async def test_a_run_of_a_model_is_refused_unless_the_model_is_named(meta, tmp_p
     assert pack(tmp_path / "run", meta) == 0
 
 
-def test_what_is_no_run_or_has_no_metadata_is_said(run, meta, tmp_path, capsys):
+def test_missing_runs_and_missing_metadata_are_reported(run, meta, tmp_path, capsys):
     assert pack(tmp_path, meta) == 2
     assert "is not a run folder" in capsys.readouterr().err
     assert main(["submit", "pack", str(run)]) == 2
@@ -192,9 +237,7 @@ def test_what_is_no_run_or_has_no_metadata_is_said(run, meta, tmp_path, capsys):
 
 
 @pytest.mark.weekly
-def test_a_bundle_that_no_receiver_would_expand_is_not_made_as_an_archive(
-    run, meta, copied, capsys
-):
+def test_a_too_compressible_run_is_packed_only_as_a_folder(run, meta, copied, capsys):
     stuck = copied(run)
     lines = [json.loads(line) for line in (run / "rollouts.jsonl").read_text().splitlines()]
     for number, line in enumerate(lines):

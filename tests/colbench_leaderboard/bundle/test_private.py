@@ -1,4 +1,4 @@
-"""A bundle holds no path, address or secret of the machine."""
+"""Bundles contain no paths, addresses, or secrets of the machine."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def evaluated(agents, name, *flags):
     return out
 
 
-def test_places_addresses_and_arguments_stay_here(agents, meta, tmp_path, capsys):
+def test_paths_addresses_and_private_arguments_are_not_packed(agents, meta, tmp_path, capsys):
     flags = [
         f"--agent-arg=password={SECRET}",
         "--agent-arg=temperature=0.5",
@@ -88,7 +88,7 @@ def test_places_addresses_and_arguments_stay_here(agents, meta, tmp_path, capsys
     assert "cannot read x.json from http:…" in json.loads(line)["failure"]["reason"]
 
 
-def test_a_transcript_with_a_key_in_it_is_not_packed(agents, meta, capsys):
+def test_a_transcript_with_an_api_key_is_not_packed(agents, meta, capsys):
     run = evaluated(agents, "Leaks")
     capsys.readouterr()
     assert main(["submit", "pack", str(run), "--meta", str(meta)]) == 2
@@ -98,7 +98,7 @@ def test_a_transcript_with_a_key_in_it_is_not_packed(agents, meta, capsys):
     assert not (run / "bundle").exists()
 
 
-def test_the_value_of_a_secret_variable_is_found_and_not_told(run, meta, monkeypatch, capsys):
+def test_the_value_of_a_secret_variable_is_refused_and_not_printed(run, meta, monkeypatch, capsys):
     monkeypatch.setenv("MY_API_KEY", "somebody@example.org")  # contained in the metadata
     assert main(["submit", "pack", str(run), "--meta", str(meta)]) == 2
     said = capsys.readouterr().err
@@ -129,13 +129,20 @@ def test_dialogues_that_name_the_home_folder_are_counted(agents, meta, monkeypat
         (b"hf_home and ghp", ""),
     ],
 )
-def test_shapes_of_secrets(text, found):
+def test_secrets_are_recognized_by_their_format(text, found):
     assert find_secret(text, {}) == found
 
 
-def test_short_values_of_variables_are_no_secrets():
-    assert find_secret(b"EMPTY", {"API_KEY": "EMPTY"}) == ""
-    assert find_secret(b"EMPTY", {"HOME_PAGE": "a long enough value"}) == ""
+@pytest.mark.parametrize(
+    ("name", "value", "found"),
+    [
+        ("API_KEY", "a long enough value", "the value of the environment variable API_KEY"),
+        ("API_KEY", "EMPTY", ""),
+        ("HOME_PAGE", "a long enough value", ""),
+    ],
+)
+def test_only_long_values_of_variables_with_secretive_names_are_secrets(name, value, found):
+    assert find_secret(f"It is {value}.".encode(), {name: value}) == found
 
 
 @pytest.mark.parametrize(
@@ -155,7 +162,7 @@ def test_short_values_of_variables_are_no_secrets():
         ("file:/home/me/tasks.parquet", "file:tasks.parquet"),
     ],
 )
-def test_a_spec_is_sent_without_its_place(spec, public):
+def test_a_spec_is_sent_without_its_path_or_address(spec, public):
     assert public_spec(spec) == public
 
 
@@ -179,5 +186,5 @@ def test_a_spec_is_sent_without_its_place(spec, public):
         ("https://me:pass@host:8000/a:/b", "https:…"),
     ],
 )
-def test_a_text_is_sent_without_places(text, public):
+def test_a_text_is_sent_without_paths_and_addresses(text, public):
     assert scrub(text) == (public or text)

@@ -1,4 +1,4 @@
-"""`colbench submit push`, and the receiving side: which entries a branch adds, and the workflow that asks."""
+"""`colbench submit push`, and the receiving side: the entries that a branch adds, and the store's workflows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def branches(git, folder):
     return git("branch", "--format=%(refname:short)", folder=folder).split()
 
 
-def test_an_entry_becomes_a_branch_and_the_working_tree_stays_as_it_is(packed, repository, capsys):
+def test_an_entry_becomes_a_branch_and_the_working_tree_is_unchanged(packed, repository, capsys):
     git, board = repository, repository.folder
     hook = board / ".git" / "hooks" / "post-commit"
     hook.write_text(f"#!/bin/sh\ntouch {board}/hooked\n")
@@ -63,7 +63,7 @@ def test_an_entry_becomes_a_branch_and_the_working_tree_stays_as_it_is(packed, r
     assert git("show", f"{branch}:README.md") == "A leaderboard.\n"
 
 
-def test_an_entry_is_opened_once(packed, repository, capsys):
+def test_an_entry_is_pushed_only_once(packed, repository, capsys):
     assert push(packed, repository.folder) == 0
     assert push(packed, repository.folder) == 2
     assert "the branch submission/guesser-" in capsys.readouterr().err
@@ -73,9 +73,7 @@ def test_an_entry_is_opened_once(packed, repository, capsys):
     assert "already exists" in capsys.readouterr().err
 
 
-def test_an_address_is_pushed_to_only_when_that_was_said(
-    packed, archived, repository, tmp_path, capsys
-):
+def test_pushing_to_a_url_requires_confirmation(packed, archived, repository, tmp_path, capsys):
     bare = tmp_path / "board.git"
     repository("clone", "--quiet", "--bare", str(repository.folder), str(bare))
     address = bare.as_uri()
@@ -95,7 +93,7 @@ HOOKS = ("pre-receive", "update", "post-receive", "post-update", "reference-tran
 
 @pytest.fixture
 def hostile(packed, repository, tmp_path):
-    """Return a repository of another user on this machine, whose hooks and settings leave a trace, and the trace."""
+    """Return another user's local repository, whose hooks and settings leave a trace, and the path of the trace."""
     bare, other = tmp_path / "board.git", tmp_path / "other.git"
     for each in (bare, other):
         repository("clone", "--quiet", "--bare", str(repository.folder), str(each))
@@ -111,9 +109,7 @@ def hostile(packed, repository, tmp_path):
     return bare, trace
 
 
-def test_nothing_of_a_repository_on_this_machine_runs_when_it_is_pushed_to(
-    packed, repository, hostile
-):
+def test_hooks_and_settings_of_a_local_repository_do_not_run_on_a_push(packed, repository, hostile):
     bare, trace = hostile
     repository("push", "--quiet", bare.as_uri(), "HEAD:refs/heads/by-git-alone")
     assert {*HOOKS, "alternates"} == set(trace.read_text().split())
@@ -134,14 +130,18 @@ def test_nothing_of_a_repository_on_this_machine_runs_when_it_is_pushed_to(
         "nowhere",
     ],
 )
-def test_an_address_is_no_command(to, packed, tmp_path, monkeypatch, capsys):
+def test_a_target_that_is_neither_a_folder_nor_a_url_is_refused_and_not_run(
+    to, packed, tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     assert main(["submit", "push", str(packed), f"--to={to}", "--yes"]) == 2
     assert "neither a folder nor a URL" in capsys.readouterr().err
     assert not list(tmp_path.glob("*hacked*"))
 
 
-def test_what_is_no_repository_is_refused(packed, tmp_path, repository, capsys):
+def test_plain_folders_subfolders_and_empty_repositories_are_refused(
+    packed, tmp_path, repository, capsys
+):
     (tmp_path / "plain").mkdir()
     assert push(packed, tmp_path / "plain") == 2
     assert "not a git repository; for a new leaderboard, run" in capsys.readouterr().err
@@ -154,7 +154,9 @@ def test_what_is_no_repository_is_refused(packed, tmp_path, repository, capsys):
     assert "the repository has no commit yet" in capsys.readouterr().err
 
 
-def test_an_environment_that_redirects_git_does_not(packed, repository, tmp_path, monkeypatch):
+def test_git_variables_in_the_environment_do_not_redirect_a_push(
+    packed, repository, tmp_path, monkeypatch
+):
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
     monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
     assert push(packed, repository.folder) == 0
@@ -162,7 +164,7 @@ def test_an_environment_that_redirects_git_does_not(packed, repository, tmp_path
     assert len(branches(repository, repository.folder)) == 2
 
 
-def test_names_that_a_shell_would_read_become_plain_branches(packed, repository, seal, capsys):
+def test_names_with_shell_syntax_become_plain_branch_names(packed, repository, seal, capsys):
     path = packed / "submission.json"
     values = json.loads(path.read_text()) | {"name": '$(touch hacked); `id` && "x" --force'}
     path.write_bytes(
@@ -175,8 +177,8 @@ def test_names_that_a_shell_would_read_become_plain_branches(packed, repository,
 
 
 @pytest.fixture
-def request_of(packed, repository):
-    """Return a function that opens an entry's branch, changes it, and gives the commits that a workflow compares."""
+def open_branch(packed, repository):
+    """Return a function that checks out an entry's branch, changes it, and returns the folder and the base commit."""
 
     def opened(change=lambda entry: None):
         git = repository
@@ -195,8 +197,8 @@ def request_of(packed, repository):
     return opened
 
 
-def test_the_entries_of_a_branch_are_told_by_their_digests(request_of, packed, capsys):
-    folder, base = request_of()
+def test_the_audit_prints_the_digests_of_a_branchs_new_entries(open_branch, packed, capsys):
+    folder, base = open_branch()
     capsys.readouterr()
     assert main(["leaderboard", "audit", str(folder), "--added-since", base]) == 0
     assert capsys.readouterr().out == f"{digest_of(packed)}\n"
@@ -236,16 +238,16 @@ def workflow(entry):
         (shutil.rmtree, "change.none"),
     ],
 )  # fmt: skip
-def test_a_branch_that_does_anything_else_is_refused(change, rule, request_of):
-    folder, base = request_of(change)
+def test_a_branch_that_does_anything_except_add_entries_is_refused(change, rule, open_branch):
+    folder, base = open_branch(change)
     with pytest.raises(Refused) as caught:
         new_entries(folder, base)
     assert caught.value.rule == rule
     assert "\n" not in str(caught.value)
 
 
-def test_an_entry_that_is_there_is_never_changed(request_of, repository):
-    folder, _ = request_of()
+def test_a_branch_that_changes_an_existing_entry_is_refused(open_branch, repository):
+    folder, _ = open_branch()
     base = repository("rev-parse", "HEAD").strip()
     lock = next(folder.glob("entries/*/bundle/lock.json"))
     lock.write_text("{}")
@@ -255,19 +257,19 @@ def test_an_entry_that_is_there_is_never_changed(request_of, repository):
 
 
 @pytest.mark.parametrize("base", ["HEAD~1", "--output=/tmp/x", "main; id", "a" * 39])
-def test_a_base_that_is_no_commit_is_refused(base, repository, capsys):
+def test_a_base_that_is_not_a_full_commit_hash_is_refused(base, repository, capsys):
     assert main(["leaderboard", "audit", str(repository.folder), f"--added-since={base}"]) == 2
     assert "40 hexadecimal digits" in capsys.readouterr().err
 
 
-def test_the_repositorys_own_files_are_written_once(tmp_path):
+def test_repository_files_are_written_only_once(tmp_path):
     files = [WORKFLOW, AUDIT_WORKFLOW, ATTRIBUTES, IGNORED]
     assert write_repository_files(tmp_path) == files
     assert write_repository_files(tmp_path) == []
 
 
 @pytest.mark.parametrize(("workflow", "count"), [(WORKFLOW, 3), (AUDIT_WORKFLOW, 4)])
-def test_a_workflow_has_no_secret_no_right_and_nothing_of_strangers_in_a_shell(
+def test_workflows_have_no_secrets_no_write_access_and_no_script_injection(
     workflow, count, tmp_path
 ):
     write_repository_files(tmp_path)
@@ -296,13 +298,13 @@ def test_the_workflow_installs_the_packages_that_a_store_names(tmp_path, capsys)
 
 
 @pytest.mark.parametrize("package", ["colbench-sql", "a==1;id", "a==1 --index-url=x", '"==1'])
-def test_a_package_without_a_version_reaches_no_workflow(package, tmp_path, capsys):
+def test_a_malformed_package_requirement_is_refused_and_creates_no_store(package, tmp_path, capsys):
     assert main(["leaderboard", "init", str(tmp_path / "store"), "--packages", package]) == 2
     assert f"--packages {package}: expected a name and a version" in capsys.readouterr().err
     assert not (tmp_path / "store").exists()
 
 
-def test_the_workflows_scripts_are_shell(tmp_path):
+def test_the_workflow_script_is_valid_bash(tmp_path):
     write_repository_files(tmp_path)
     lines = (tmp_path / WORKFLOW).read_text().splitlines()
     start = next(number for number, line in enumerate(lines) if "stop-commands" in line) - 1

@@ -1,4 +1,4 @@
-"""submission.toml: its questions, read, refused, asked."""
+"""`submission.toml`: its template, its checks, and its questions in the terminal."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from colbench_leaderboard.bundle.submission import QUESTIONS, read_submission, t
         ("[disclosures]", "[disclosures", "is not valid TOML"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_named_with_its_file_key_and_question(old, new, said, meta):
+def test_mistakes_in_the_metadata_are_reported_with_file_and_key(old, new, said, meta):
     text = meta.read_text()
     assert old in text
     meta.write_text(text.replace(old, new, 1))
@@ -50,7 +50,7 @@ def test_a_model_is_read(meta):
     assert (found.name, found.open_weights, found.revision) == ("org/model-8b", True, "")
 
 
-def test_the_template_asks_every_question_and_is_refused_as_long_as_it_is_empty(tmp_path, capsys):
+def test_the_template_asks_every_question_and_is_refused_until_answered(tmp_path, capsys):
     out = tmp_path / "submission.toml"
     assert main(["submit", "pack", "--template", str(out)]) == 0
     assert f"then run colbench submit pack RUN --meta {out}\n" in capsys.readouterr().out
@@ -65,7 +65,7 @@ def test_the_template_asks_every_question_and_is_refused_as_long_as_it_is_empty(
     assert capsys.readouterr().out == text
 
 
-def test_values_come_back_from_their_toml():
+def test_values_survive_a_round_trip_through_toml():
     values = {
         "name": 'A "quoted" \\ name',
         "organization": "Ö",
@@ -136,7 +136,7 @@ none
 """
 
 
-def test_asked_on_the_terminal_the_answers_are_kept_and_packed(run, tmp_path):
+def test_interactive_answers_are_saved_and_packed(run, tmp_path):
     meta, out = tmp_path / "submission.toml", tmp_path / "bundle"
     command = [sys.executable, "-m", "colbench.cli", "submit", "pack", str(run), "--interactive"]
     command += ["--meta", str(meta), "--out", str(out)]
@@ -158,7 +158,7 @@ def test_asked_on_the_terminal_the_answers_are_kept_and_packed(run, tmp_path):
     assert f"already exists; to use it, pass --meta {meta} without --interactive" in again.stderr
 
 
-def test_who_stops_answering_has_no_traceback(run, tmp_path):
+def test_ending_the_input_early_gives_no_traceback_and_writes_no_file(run, tmp_path):
     command = [sys.executable, "-m", "colbench.cli", "submit", "pack", str(run), "--interactive"]
     command += ["--meta", str(tmp_path / "submission.toml")]
     asked = subprocess.run(command, input="Asker\n", capture_output=True, text=True, check=False)
@@ -174,7 +174,9 @@ def test_who_stops_answering_has_no_traceback(run, tmp_path):
         ("", "no/where.toml", "does not exist"),
     ],
 )
-def test_nobody_answers_a_dozen_questions_in_vain(folder, meta, said, run, tmp_path, capsys):
+def test_wrong_paths_are_reported_before_the_first_question(
+    folder, meta, said, run, tmp_path, capsys
+):
     where = tmp_path / folder if folder else run
     command = ["submit", "pack", str(where), "--interactive", "--meta", str(tmp_path / meta)]
     assert main(command) == 2

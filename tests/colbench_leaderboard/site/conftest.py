@@ -1,4 +1,4 @@
-"""A small store with real bundles whose words are hostile, and its site."""
+"""A small store with real bundles that contain hostile text, and its site."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from colbench_leaderboard.verify.receipt import Finding
 
 HERE = Path(__file__).parent
 MARKUP = "<script>hit=1</script><img src=x onerror=hit=1>\"'&amp;<b onclick=hit=1>"
-"""In every text that somebody else writes; `hit` is what no page may ever set."""
+"""Markup in every submitted text. No page may ever set the variable `hit`."""
 
 
 def _stores() -> ModuleType:
-    """Load the module of the benchmarks that makes stores, which is not in a package."""
+    """Load the benchmarks' module that makes stores; it is not in a package."""
     path = HERE.parents[1] / "benchmarks" / "leaderboard_store.py"
     spec = util.spec_from_file_location("leaderboard_store", path)
     assert spec is not None
@@ -42,7 +42,7 @@ def tasks(stores):
 
 @pytest.fixture(scope="session")
 def store(tmp_path_factory, stores, tasks):
-    """Make nine ranked entries, a hostile and flagged one, three reference lines, a removed and a refused entry."""
+    """Return a store: nine ranked entries, a hostile flagged one, three reference lines, one removed, one refused."""
     made = stores.make_store(tmp_path_factory.mktemp("store") / "store", 9, tasks)
     finding = Finding(rule="audit.x", severity="flag", file=MARKUP, line=3, message=MARKUP)
     made.add(
@@ -72,7 +72,7 @@ def standings(store):
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory, store, standings, tasks) -> Path:
-    """Build the site, without the reference of one task."""
+    """Return the site, built without the reference of one task."""
     out = tmp_path_factory.mktemp("out") / "site"
     build(store.folder, standings, out, tasks[1:])
     return out
@@ -80,5 +80,5 @@ def site(tmp_path_factory, store, standings, tasks) -> Path:
 
 @pytest.fixture(scope="session")
 def board(standings):
-    """Return the one board."""
+    """Return the only board of the store."""
     return standings.boards[0]

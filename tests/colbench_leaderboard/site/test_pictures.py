@@ -8,7 +8,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.mark.parametrize("name", ["badge.svg", "card.svg"])
-def test_every_entry_has_pictures_with_its_score_and_place(name, site, board):
+def test_every_entry_has_pictures_with_its_score_and_rank(name, site, board):
     for row in board.everyone:
         text = (site / "entries" / row.bundle[:12] / name).read_text("utf-8")
         root = ElementTree.fromstring(text)

@@ -40,7 +40,7 @@ ELEMENTS = set(
 )
 
 
-class Read(HTMLParser):
+class ParsedPage(HTMLParser):
     """The elements and words of a page."""
 
     def __init__(self, text: str) -> None:
@@ -57,14 +57,14 @@ class Read(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def pages(site) -> dict[str, Read]:
+def pages(site) -> dict[str, ParsedPage]:
     return {
-        path.relative_to(site).as_posix(): Read(path.read_text())
+        path.relative_to(site).as_posix(): ParsedPage(path.read_text())
         for path in sorted(site.rglob("*.html"))
     }
 
 
-def test_every_link_leads_to_an_existing_file_and_place(site, pages):
+def test_every_link_leads_to_an_existing_file_and_anchor(site, pages):
     ids = {
         name: {attributes.get("id") for _, attributes in page.elements}
         for name, page in pages.items()
@@ -82,7 +82,7 @@ def test_every_link_leads_to_an_existing_file_and_place(site, pages):
     assert links > 1000
 
 
-def test_what_somebody_wrote_is_never_markup(pages, standings):
+def test_submitted_text_is_never_interpreted_as_markup(pages, standings):
     for name, page in pages.items():
         scripts = 0
         for tag, attributes in page.elements:
@@ -99,7 +99,7 @@ def test_what_somebody_wrote_is_never_markup(pages, standings):
     assert hostile.receipt.findings[0].message in page.words
 
 
-def test_every_page_has_the_policy_and_asks_nobody(pages):
+def test_every_page_has_a_policy_that_allows_no_external_sources(pages):
     for page in pages.values():
         policy = [a["content"] for tag, a in page.elements if a.get("http-equiv")]
         assert policy == [POLICY]
@@ -115,25 +115,35 @@ def test_verification_levels_are_not_named_like_the_tiers_of_the_sandbox(pages, 
         assert not re.search(r"\bT\d\b|[Tt]ier", pages[name].words)
 
 
-def test_the_about_page_says_what_each_track_requires(pages):
-    told = "any complete run on tasks of one domain, except a run with --told all"
-    assert f"Open: {told}" in pages["about.html"].words
+@pytest.mark.parametrize(
+    ("track", "rules"),
+    [
+        (
+            "Standard",
+            "the bundled or official test tasks, the prescribed simulated human, 10 turns",
+        ),
+        ("Open", "any complete run on tasks of one domain, except a run with --told all"),
+    ],
+)
+def test_the_about_page_states_the_rules_of_each_track(pages, track, rules):
+    assert f"{track}: {rules}" in pages["about.html"].words
 
 
-def test_a_site_is_the_same_bytes_each_time(tmp_path, store, standings, tasks, site):
+def test_building_a_site_again_gives_the_same_bytes(tmp_path, store, standings, tasks, site):
     build(store.folder, standings, tmp_path / "again", tasks[1:])
-
-    def contents(folder: Path) -> dict[str, str]:
-        return {
-            path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in folder.rglob("*")
-            if path.is_file()
-        }
-
     assert contents(tmp_path / "again") == contents(site)
 
 
-def test_the_bundle_that_is_offered_is_the_one_that_was_accepted(site, standings):
+def contents(folder: Path) -> dict[str, str]:
+    """Return the hash of each file in a folder."""
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_offered_bundles_have_the_digests_of_the_accepted_ones(site, standings):
     for bundle in standings.entries:
         with read_bundle(site / f"entries/{bundle[:12]}/{bundle[:12]}.tar.gz") as offered:
             assert offered.digest == bundle
@@ -151,7 +161,7 @@ def test_a_page_of_comparisons_lists_the_tasks_on_which_two_differ(site, store, 
     }
     page = (site / f"boards/{board.key}/against/{first.bundle[:12]}.html").read_text()
     _, _, rest = page.partition(f'<table id="t-{second.bundle[:12]}"')
-    table = Read(rest.partition("</table>")[0])
+    table = ParsedPage(rest.partition("</table>")[0])
     listed = re.findall(r"backend-task-\d{4}", table.words)
     assert sorted(listed) == sorted(apart)
     assert [abs(apart[task]) for task in listed] == sorted(map(abs, apart.values()), reverse=True)
@@ -172,7 +182,7 @@ def scores_of(store, standings, row):
     return read_scores(store.folder, entry.current, entry.receipt)
 
 
-def test_of_many_entries_only_the_largest_differences_are_listed():
+def test_comparisons_of_many_entries_list_only_the_largest_differences():
     results = Results(tuple(f"task {n:03}" for n in range(100)), (0.0, 1.0))
     for name, shift in (("one", 0), *((f"other {n}", 1) for n in range(50))):
         results.add(name, [cell(task, n + shift * n) for n, task in enumerate(results.tasks)])
@@ -198,7 +208,7 @@ def cell(task, value):
         ("'; rm -rf ~", ["--tasks", "YOUR_TASKS"]),
     ],
 )
-def test_the_command_names_the_tasks_and_the_packages_that_it_needs(standings, source, named):
+def test_the_verify_command_names_the_tasks_packages_and_bundles_it_needs(standings, source, named):
     entry = next(iter(standings.entries.values()))
     lock = replace(
         entry.lock,
@@ -220,7 +230,7 @@ def test_the_command_names_the_tasks_and_the_packages_that_it_needs(standings, s
         assert said == [*start, "--against", other, "--out", "receipt"]
 
 
-def test_a_flagged_entry_is_shown_apart_with_its_flag_and_the_reason(site, board, pages):
+def test_a_flagged_entry_is_listed_separately_with_its_flag_and_reason(site, board, pages):
     (flagged,) = board.flagged
     front = pages[f"boards/{board.key}/index.html"].words
     assert "Flagged, not ranked" in front
@@ -233,7 +243,7 @@ def test_a_flagged_entry_is_shown_apart_with_its_flag_and_the_reason(site, board
     assert flagged.bundle[:12] not in (site / "index.html").read_text()
 
 
-def test_tokens_and_cost_are_said_to_be_reported(board, pages):
+def test_tokens_and_cost_are_labeled_as_reported(board, pages):
     front = pages[f"boards/{board.key}/index.html"].words
     assert "Tokens, reported" in front
     assert "are stated by the submitters" in front
@@ -241,7 +251,7 @@ def test_tokens_and_cost_are_said_to_be_reported(board, pages):
     assert "Tokens, reported" in pages[f"entries/{counted.bundle[:12]}/index.html"].words
 
 
-def test_downloads_hold_the_numbers_of_the_board(site, board):
+def test_downloads_contain_the_numbers_of_the_board(site, board):
     here = site / "boards" / board.key
     assert msgspec.json.decode((here / "board.json").read_bytes(), type=Board) == board
     rows = list(csv.DictReader(io.StringIO((here / "board.csv").read_text())))
@@ -253,7 +263,7 @@ def test_downloads_hold_the_numbers_of_the_board(site, board):
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@A1", "\uff1d1+1", "\uff20A1"])
-def test_no_name_is_a_formula_in_a_spreadsheet(board, name):
+def test_names_in_the_csv_are_not_spreadsheet_formulas(board, name):
     rows = (msgspec.structs.replace(board.rows[0], name=name),)
     (row,) = csv.DictReader(
         io.StringIO(as_csv(msgspec.structs.replace(board, rows=rows, flagged=(), lines=())))
@@ -261,7 +271,7 @@ def test_no_name_is_a_formula_in_a_spreadsheet(board, name):
     assert row["name"] == f"'{name}"
 
 
-def test_an_entry_of_a_thousand_turns_does_not_press_the_others_together(board):
+def test_the_chart_shows_only_the_first_turns_of_a_very_long_entry(board):
     many = msgspec.structs.replace(board.rows[0], success_by_turn=(0.5,) * 1000)
     rows = (many, *board.rows[1:])
     page = Layout().html(tradeoff.page(msgspec.structs.replace(board, rows=rows)))
@@ -272,7 +282,7 @@ def test_an_entry_of_a_thousand_turns_does_not_press_the_others_together(board):
 MARK = "<script>"
 
 
-def test_a_removed_and_a_refused_entry_are_in_the_log_only(pages, standings):
+def test_removed_and_refused_entries_appear_only_in_the_log(pages, standings):
     assert "Removed system" not in "".join(page.words for page in pages.values())
     log = pages["log.html"].words
     assert "copied <script>" in log
@@ -282,16 +292,20 @@ def test_a_removed_and_a_refused_entry_are_in_the_log_only(pages, standings):
         assert record.previous[:16] in log
 
 
-def test_a_dialogue_shows_its_answer_and_the_reference_of_a_task_that_is_at_hand(
-    pages, board, tasks
+def test_a_dialogue_shows_its_answer_and_the_reference_of_an_available_task(
+    site, pages, board, tasks
 ):
-    page = pages[f"entries/{board.rows[0].bundle[:12]}/dialogues-001.html"]
+    name = board.rows[0].bundle[:12]
+    page = pages[f"entries/{name}/dialogues-001.html"]
+    with read_bundle(site / f"entries/{name}/{name}.tar.gz") as bundle:
+        answers = [cell.rollout.answer for cell in bundle.cells()]
+    assert all(answer.strip() in page.words for answer in answers[:25])
     assert tasks[1].hidden.reference in page.words
     assert tasks[0].hidden.reference not in page.words
     assert page.words.count("The reference of this task is not available.") == 1
 
 
-def test_long_texts_are_cut_and_say_so(pages, standings):
+def test_long_texts_are_shortened_with_a_note(pages, standings):
     hostile = next(e for e in standings.entries.values() if e.submission.name.startswith("="))
     page = pages[f"entries/{hostile.bundle[:12]}/dialogues-001.html"]
     assert "more characters are in the bundle]" in page.words
@@ -305,15 +319,16 @@ def test_the_papers_table_is_shown_as_reported(pages, standings):
     assert "56.8" not in pages["index.html"].words
 
 
-def test_a_folder_with_something_else_is_not_touched(tmp_path, store, standings):
+def test_a_folder_with_other_files_is_not_overwritten(tmp_path, store, standings):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("x")
     with pytest.raises(UserError, match="contains something other than a site"):
         build(store.folder, standings, tmp_path / "mine", [])
     assert [path.name for path in tmp_path.rglob("*")] == ["mine", "thesis.tex"]
+    assert (tmp_path / "mine" / "thesis.tex").read_text() == "x"
 
 
-def test_a_link_to_a_site_stays_one(tmp_path, stores):
+def test_building_into_a_link_keeps_the_link(tmp_path, stores):
     made = stores.make_store(tmp_path / "store", 0, stores.make_tasks(1))
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
@@ -324,22 +339,23 @@ def test_a_link_to_a_site_stays_one(tmp_path, stores):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "real", "store"]
 
 
-def test_a_build_that_fails_leaves_the_site_before(tmp_path, stores):
+def test_a_failed_build_keeps_the_previous_site(tmp_path, stores):
     made = stores.make_store(tmp_path / "store", 1, stores.make_tasks(2))
     out = tmp_path / "site"
     build(made.folder, read_standings(made.folder), out, [])
-    before = sorted(path for path in out.rglob("*"))
+    (out / "index.html").write_text("The previous site.")
+    before = contents(out)
     standings = read_standings(made.folder)
     bundle = standings.boards[0].rows[0].bundle
     scores = next((made.folder / "entries" / bundle).rglob(SCORES))
     scores.write_bytes(scores.read_bytes().replace(b'"turns":', b'"turns": '))
     with pytest.raises(DataError, match="but should be"):
         build(made.folder, standings, out, [])
-    assert sorted(path for path in out.rglob("*")) == before
+    assert contents(out) == before
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
-def test_a_rebuilt_site_holds_nothing_of_a_removed_entry(tmp_path, stores):
+def test_a_rebuilt_site_contains_no_files_of_a_removed_entry(tmp_path, stores):
     made = stores.make_store(tmp_path / "store", 2, stores.make_tasks(2))
     out = tmp_path / "site"
     first = read_standings(made.folder)
@@ -351,7 +367,7 @@ def test_a_rebuilt_site_holds_nothing_of_a_removed_entry(tmp_path, stores):
     assert (out / LOG).read_bytes() == (made.folder / LOG).read_bytes()
 
 
-def test_a_run_of_the_maintainers_and_its_entry_name_each_other(tmp_path, stores):
+def test_the_pages_of_a_rerun_and_its_entry_link_to_each_other(tmp_path, stores):
     made = stores.Store(tmp_path / "store", stores.make_tasks(4))
     first = made.add(stores.Entrant(name="System", skill=0.4))
     again = made.add(stores.Entrant(name="System", skill=0.4, reruns=first, notes="ours"))
@@ -375,7 +391,7 @@ def test_an_empty_store_has_a_site(tmp_path):
     assert "The store has no entry yet." in (tmp_path / "site/index.html").read_text()
 
 
-def test_the_data_of_pages_is_plain(store, standings, board):
+def test_page_data_is_plain_json_without_markup(store, standings, board):
     row = board.rows[0]
     entry, scores = standings.entries[row.bundle], scores_of(store, standings, row)
     made = [
@@ -393,7 +409,7 @@ def test_the_data_of_pages_is_plain(store, standings, board):
 
 @pytest.fixture
 def third_domain(tmp_path, monkeypatch):
-    """Install a package with a domain that is scored by one number, rounded, and has no success."""
+    """Install a package with a domain that is scored by one rounded number, without success."""
     information = tmp_path / "packages" / "haiku-1.0.dist-info"
     information.mkdir(parents=True)
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: haiku\nVersion: 1.0\n")
@@ -413,7 +429,7 @@ class Haiku(Domain):
 
 
 @pytest.mark.usefixtures("third_domain")
-def test_a_board_of_a_domain_from_outside_is_shown_in_its_words(tmp_path, stores):
+def test_a_board_of_an_external_domain_uses_the_domains_terms(tmp_path, stores):
     tasks = stores.make_tasks(4, "haiku")
     made = stores.make_store(tmp_path / "store", 3, tasks)
     standings = read_standings(made.folder)
@@ -422,7 +438,7 @@ def test_a_board_of_a_domain_from_outside_is_shown_in_its_words(tmp_path, stores
     entry = f"entries/{board.rows[0].bundle[:12]}"
 
     def words(name: str) -> str:
-        return " ".join(Read((site / name).read_text()).words.split())
+        return " ".join(ParsedPage((site / name).read_text()).words.split())
 
     assert "Standard · Haiku <writing>" in words("index.html")
     here = f"boards/{board.key}"
@@ -441,7 +457,7 @@ def test_a_board_of_a_domain_from_outside_is_shown_in_its_words(tmp_path, stores
         assert page == site / "paper.html" or "Success" not in page.read_text()
 
 
-def test_a_site_is_served_to_this_machine(site):
+def test_a_site_is_served_only_on_localhost(site):
     with server(site, 0) as running:
         host, port = running.server_address[:2]
         Thread(target=running.serve_forever, daemon=True).start()

@@ -1,4 +1,4 @@
-"""The site in a real browser: from the file system, with and without script, by keyboard, on a phone."""
+"""The site in a real browser: from the file system, with and without JavaScript, by keyboard, and on a phone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PHONE = {"width": 390, "height": 844}
 
 @pytest.fixture(scope="module")
 def kinds(site, board, standings) -> dict[str, str]:
-    """Return a page of each kind; entry and dialogues are those with hostile words."""
+    """Return a page of each kind; the entry and its dialogues contain hostile text."""
     here = f"boards/{board.key}"
     hostile = next(b for b, e in standings.entries.items() if e.submission.name.startswith("="))
     entry = f"entries/{hostile[:12]}"
@@ -45,29 +45,27 @@ def go(page: Page, site: Path, name: str) -> None:
     page.goto((site / name).as_uri())
 
 
-def wider(page: Page) -> bool:
+def overflows(page: Page) -> bool:
     return page.evaluate("document.documentElement.scrollWidth > innerWidth")
 
 
 @pytest.mark.slow
-def test_no_page_breaks_a_rule_of_accessibility_or_runs_what_somebody_wrote(
-    opened, site, kinds, violations
-):
+def test_pages_are_accessible_and_do_not_run_submitted_scripts(opened, site, kinds, violations):
     page = opened()
     for kind, name in kinds.items():
         go(page, site, name)
-        assert not wider(page), kind
+        assert not overflows(page), kind
         assert violations(page) == [], kind
         assert page.evaluate("typeof hit") == "undefined", kind
 
 
 @pytest.mark.weekly
-def test_on_a_dark_phone_no_page_is_too_wide_or_too_faint(opened, site, kinds, violations):
+def test_pages_fit_a_phone_and_have_enough_contrast_in_dark_mode(opened, site, kinds, violations):
     page = opened(viewport=PHONE, color_scheme="dark")
     for kind, name in kinds.items():
         go(page, site, name)
         page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
-        assert not wider(page), kind
+        assert not overflows(page), kind
         if kind in ("board", "entry", "dialogues", "log"):
             assert violations(page, "color-contrast") == [], kind
 
@@ -77,7 +75,7 @@ def column(page: Page, number: int) -> list[float]:
     return [float(value) for value in cells.evaluate_all("cells => cells.map((c) => c.dataset.v)")]
 
 
-def test_a_board_is_sorted_by_the_keyboard(opened, site, kinds):
+def test_a_board_can_be_sorted_with_the_keyboard(opened, site, kinds):
     page = opened()
     go(page, site, kinds["board"])
     heads = page.locator("#ranking thead th")
@@ -104,7 +102,7 @@ def test_a_board_is_sorted_by_the_keyboard(opened, site, kinds):
     ]
 
 
-def test_one_goes_from_the_front_to_a_dialogue_and_its_task(opened, site, board):
+def test_links_lead_from_the_front_page_to_a_dialogue_and_its_task(opened, site, board):
     page = opened()
     go(page, site, "index.html")
     page.keyboard.press("Tab")
@@ -122,7 +120,7 @@ def test_one_goes_from_the_front_to_a_dialogue_and_its_task(opened, site, board)
     assert page.locator("#results tbody tr").count() == len(board.everyone)
 
 
-def test_dialogues_are_walked_by_keys_and_over_the_end_of_a_page(opened, site, board):
+def test_dialogues_can_be_browsed_with_keys_and_across_pages(opened, site, board):
     page = opened()
     go(page, site, f"entries/{board.rows[0].bundle[:12]}/dialogues-001.html")
     title = page.locator(".dialogue:visible h2")
@@ -145,11 +143,11 @@ def test_dialogues_are_walked_by_keys_and_over_the_end_of_a_page(opened, site, b
     assert title.inner_text() == "backend-task-0024"
     page.goto(link)
     assert title.inner_text() == "backend-task-0000"
-    page.goto(link.split("#")[0] + "#%E0%A4")  # no text at all
+    page.goto(link.split("#")[0] + "#%E0%A4")  # not valid UTF-8
     assert title.inner_text() == "backend-task-0000"
 
 
-def test_two_entries_are_chosen_and_compared(opened, site, kinds, board):
+def test_two_entries_can_be_chosen_and_compared(opened, site, kinds, board):
     page = opened()
     go(page, site, kinds["compare"])
     first, second = board.rows[2], board.rows[0]
@@ -175,7 +173,7 @@ def test_two_entries_are_chosen_and_compared(opened, site, kinds, board):
     assert second.name in page.locator("h1").inner_text()
 
 
-def test_a_filter_leaves_the_rows_that_hold_the_words(opened, site, kinds):
+def test_a_filter_shows_only_the_matching_rows(opened, site, kinds):
     page = opened()
     go(page, site, kinds["tasks"])
     page.get_by_label("Find a task").fill("TASK-0012")
@@ -183,7 +181,7 @@ def test_a_filter_leaves_the_rows_that_hold_the_words(opened, site, kinds):
     assert page.locator("output").inner_text() == "1 of 30 shown"
 
 
-def test_everything_is_there_without_script(opened, site, kinds, board):
+def test_all_content_is_available_without_javascript(opened, site, kinds, board):
     page = opened(java_script_enabled=False)
     go(page, site, kinds["board"])
     assert page.locator("#ranking tbody tr:visible").count() == len(board.rows) + 4
@@ -199,7 +197,7 @@ def test_everything_is_there_without_script(opened, site, kinds, board):
     assert page.locator("details[open] tbody tr:visible").count() == len(board.everyone)
 
 
-def test_it_is_dark_where_the_reader_wants_it_dark(opened, site):
+def test_the_site_follows_the_readers_color_scheme(opened, site):
     grounds = []
     for scheme in ("light", "dark"):
         page = opened(color_scheme=scheme)
@@ -212,7 +210,7 @@ def test_it_is_dark_where_the_reader_wants_it_dark(opened, site):
 
 
 @pytest.mark.slow
-def test_of_a_page_target_render_and_difference_are_side_by_side(tmp_path, opened, stores):
+def test_target_render_and_difference_of_a_page_are_side_by_side(tmp_path, opened, stores):
     tasks = stores.make_tasks(2, "frontend")
     made = stores.Store(tmp_path / "store", tasks)
     answer = "<html><p>mine</p></html>"

@@ -17,7 +17,7 @@ from colbench.task import row_from_task
 
 
 @pytest.fixture
-def small(tmp_path, stores):
+def small_store(tmp_path, stores):
     """Return a store of one entry on tasks that do not come with ColBench, and the file of the tasks."""
     tasks = stores.make_tasks(3)
     made = stores.Store(tmp_path / "store", tasks, source="file:/etc/passwd")
@@ -27,8 +27,8 @@ def small(tmp_path, stores):
     return made.folder, file
 
 
-def test_build_writes_a_site_with_the_references_that_one_has(tmp_path, small, capsys):
-    store, file = small
+def test_build_adds_the_references_of_the_given_tasks(tmp_path, small_store, capsys):
+    store, file = small_store
     out = tmp_path / "site"
     assert main(["leaderboard", "build", str(store), "--out", str(out)]) == 0
     (leaf,) = out.glob("entries/*/dialogues-001.html")
@@ -41,19 +41,19 @@ def test_build_writes_a_site_with_the_references_that_one_has(tmp_path, small, c
     assert "--tasks YOUR_TASKS" in next(out.glob("entries/*/index.html")).read_text()
 
 
-def test_build_refuses_a_path_without_a_store_and_a_folder_of_something_else(
-    tmp_path, small, capsys
+def test_build_refuses_a_missing_store_a_foreign_folder_and_an_invalid_port(
+    tmp_path, small_store, capsys
 ):
     assert main(["leaderboard", "build", str(tmp_path / "none"), "--out", str(tmp_path / "x")]) == 2
     assert "is not a store" in capsys.readouterr().err
-    assert main(["leaderboard", "build", str(small[0]), "--out", str(tmp_path)]) == 2
+    assert main(["leaderboard", "build", str(small_store[0]), "--out", str(tmp_path)]) == 2
     assert "contains something other than a site" in capsys.readouterr().err
-    assert main(["leaderboard", "build", str(small[0]), "--serve", "--port", "99999"]) == 2
+    assert main(["leaderboard", "build", str(small_store[0]), "--serve", "--port", "99999"]) == 2
     assert "expected a number from 0 to 65535" in capsys.readouterr().err
 
 
-def test_a_build_that_was_killed_in_the_middle_does_not_stop_the_next(tmp_path, small):
-    store, out, before = small[0], tmp_path / "site", tmp_path / ".site.old"
+def test_a_build_succeeds_after_an_earlier_one_was_killed(tmp_path, small_store):
+    store, out, before = small_store[0], tmp_path / "site", tmp_path / ".site.old"
     build = ["leaderboard", "build", str(store), "--out", str(out)]
     assert main(build) == 0
     pages = sorted(path.relative_to(out) for path in out.rglob("*"))
@@ -69,21 +69,23 @@ def test_a_build_that_was_killed_in_the_middle_does_not_stop_the_next(tmp_path, 
     assert {path.relative_to(out) for path in out.rglob("*")} >= set(pages)
 
 
-def test_build_says_where_it_cannot_write(tmp_path, small, capsys):
+def test_build_reports_a_path_that_it_cannot_write(tmp_path, small_store, capsys):
     (tmp_path / "file").write_text("")
     for place, said in (
         ("file", "a file, not a folder; use a folder"),
         ("file/site", "cannot be written"),
     ):
-        assert main(["leaderboard", "build", str(small[0]), "--out", str(tmp_path / place)]) == 2
+        assert (
+            main(["leaderboard", "build", str(small_store[0]), "--out", str(tmp_path / place)]) == 2
+        )
         assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
-def test_serve_shows_the_site_until_it_is_ended_and_leaves_nothing(tmp_path, small, end):
+def test_serve_shows_the_site_until_a_signal_and_leaves_no_files(tmp_path, small_store, end):
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    command = [sys.executable, "-m", "colbench.cli", "leaderboard", "build", str(small[0])]
+    command = [sys.executable, "-m", "colbench.cli", "leaderboard", "build", str(small_store[0])]
     with subprocess.Popen(
         [*command, "--serve", "--port", "0"],
         stdout=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""Bundles and what was found of them, made by hand: real in form, cheap in content."""
+"""Synthetic bundles and receipts: valid in form, minimal in content."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TASKS = "cd" * 32
 
 
 class Entrant:
-    """An entry: a bundle in a folder, and the folder with what was found of it."""
+    """An entry: the folder of its bundle, and the folder of its verification."""
 
     def __init__(
         self, folder: Path, name: str, values, *, price=None, tokens=None, **about
@@ -100,7 +100,7 @@ class Entrant:
     def verify(
         self, values, *, level="V2", findings=(), tokens=None, scorer="unit-tests/1", tasks=TASKS
     ) -> None:
-        """Write what a verifier would find if the cells were worth this much."""
+        """Write the files of a verification in which the cells have these values."""
         backend = self.domain == "backend"
         scores = [
             CellScore(
@@ -170,7 +170,7 @@ def store(tmp_path):
 
 @pytest.fixture
 def entrant(tmp_path):
-    """Return a function that makes an `Entrant` of a name and the values of its cells, a row for each task."""
+    """Return a function that makes an `Entrant` from a name and the values of its cells, with one row per task."""
 
     def make(name="one", values=((1.0,), (0.5,)), **about):
         return Entrant(tmp_path / name, name, values, **about)

@@ -23,7 +23,7 @@ def files(folder):
     }
 
 
-def test_an_accepted_bundle_is_kept_as_it_came_with_what_was_found(store, entrant):
+def test_an_accepted_bundle_is_stored_unchanged_with_its_receipt(store, entrant):
     one = entrant()
     record = accept(store, one.bundle, one.verified)
     assert (record.decision, record.bundle) == ("accepted", one.digest)
@@ -41,7 +41,7 @@ def test_an_archive_is_unpacked(store, entrant, tmp_path):
     assert files(bundle_folder(store, one.digest)) == files(one.bundle)
 
 
-def test_a_bundle_that_a_merge_put_into_place_is_accepted_there(store, entrant):
+def test_a_bundle_that_a_merge_added_to_the_store_is_accepted_in_place(store, entrant):
     one = entrant()
     there = bundle_folder(store, one.digest)
     shutil.copytree(one.bundle, there)
@@ -49,7 +49,7 @@ def test_a_bundle_that_a_merge_put_into_place_is_accepted_there(store, entrant):
     assert files(there) == files(one.bundle)
 
 
-def test_a_bundle_is_accepted_once(store, entrant):
+def test_a_bundle_is_accepted_only_once(store, entrant):
     one = entrant()
     accept(store, one.bundle, one.verified)
     with pytest.raises(UserError, match=r"was accepted \(record 1\)"):
@@ -58,10 +58,10 @@ def test_a_bundle_is_accepted_once(store, entrant):
 
 
 LOOKS_LIKE_COPA = "\u0421\u043e\u0440\u0430"
-"""In Cyrillic letters."""
+"""A name in Cyrillic letters."""
 
 
-def test_a_name_that_looks_like_that_of_an_entry_of_the_same_board_is_not_taken(store, entrant):
+def test_a_name_similar_to_that_of_a_current_entry_on_the_board_is_not_accepted(store, entrant):
     one, other = entrant("Copa"), entrant(LOOKS_LIKE_COPA)
     accept(store, one.bundle, one.verified)
     with pytest.raises(UserError) as caught:
@@ -75,7 +75,7 @@ def test_a_name_that_looks_like_that_of_an_entry_of_the_same_board_is_not_taken(
     accept(store, other.bundle, other.verified)
 
 
-def test_one_system_has_one_name_on_several_boards_and_in_the_maintainers_run(store, entrant):
+def test_a_name_may_repeat_on_other_boards_and_for_a_rerun(store, entrant):
     one = entrant("Copa")
     accept(store, one.bundle, one.verified)
     elsewhere = entrant("copa", track="open")
@@ -95,7 +95,7 @@ def test_one_system_has_one_name_on_several_boards_and_in_the_maintainers_run(st
         ({"track": "open"}, {}, "is in the track open, but this bundle is in standard"),
     ],
 )
-def test_a_rerun_on_another_board_is_not_taken(store, entrant, of_entry, of_rerun, flaw):
+def test_a_rerun_on_another_board_is_not_accepted(store, entrant, of_entry, of_rerun, flaw):
     one, rerun = entrant("one", **of_entry), entrant("rerun", **of_rerun)
     accept(store, one.bundle, one.verified)
     before = files(store)
@@ -104,7 +104,7 @@ def test_a_rerun_on_another_board_is_not_taken(store, entrant, of_entry, of_reru
     assert files(store) == before
 
 
-def test_a_rerun_of_a_removed_entry_is_not_taken(store, entrant):
+def test_a_rerun_of_a_removed_entry_is_not_accepted(store, entrant):
     one, rerun = entrant("one"), entrant("rerun")
     accept(store, one.bundle, one.verified)
     remove(store, one.digest, "the authors asked")
@@ -114,7 +114,7 @@ def test_a_rerun_of_a_removed_entry_is_not_taken(store, entrant):
     assert files(store) == before
 
 
-def test_what_the_receipt_refuses_is_not_accepted_but_can_be_recorded(store, entrant):
+def test_a_refused_bundle_is_not_accepted_but_its_refusal_can_be_recorded(store, entrant):
     one = entrant()
     one.verify([[1.0], [0.5]], level=None, findings=[("grid.missing-cell", "refusal")])
     with pytest.raises(UserError, match=r"grid\.missing-cell.*accept --refuse REASON"):
@@ -124,14 +124,14 @@ def test_what_the_receipt_refuses_is_not_accepted_but_can_be_recorded(store, ent
     assert list(files(entry_folder(store, one.digest))) == [f"verified/{record.receipt}/{RECEIPT}"]
 
 
-def test_a_refused_bundle_that_was_merged_goes(store, entrant):
+def test_refusing_a_merged_bundle_deletes_it(store, entrant):
     one = entrant()
     shutil.copytree(one.bundle, bundle_folder(store, one.digest))
     refuse(store, one.verified, "not signed")
     assert not bundle_folder(store, one.digest).exists()
 
 
-def test_a_receipt_in_the_format_of_0_1_0_is_not_taken(store, entrant):
+def test_a_receipt_in_the_format_of_0_1_0_is_not_accepted(store, entrant):
     one = entrant()
     path = one.verified / RECEIPT
     old = json.loads(path.read_bytes()) | {"schema": "colbench.receipt/1", "tier": "T2"}
@@ -141,14 +141,14 @@ def test_a_receipt_in_the_format_of_0_1_0_is_not_taken(store, entrant):
         accept(store, one.bundle, one.verified)
 
 
-def test_a_receipt_of_another_bundle_is_not_taken(store, entrant):
+def test_a_receipt_of_another_bundle_is_not_accepted(store, entrant):
     one, other = entrant("one"), entrant("other")
     with pytest.raises(UserError, match=f"belongs to bundle {other.digest}"):
         accept(store, one.bundle, other.verified)
     assert read_log(store).records == ()
 
 
-def test_a_receipt_of_a_sample_is_not_taken(store, entrant):
+def test_a_receipt_that_covers_only_a_sample_is_not_accepted(store, entrant):
     one = entrant()
     one.verify([[1.0], [0.5]], findings=[("replay.sample", "note")])
     with pytest.raises(UserError, match=r"covers a sample \(--replay\)"):
@@ -157,7 +157,7 @@ def test_a_receipt_of_a_sample_is_not_taken(store, entrant):
 
 
 @pytest.mark.parametrize("name", [SCORES, SUMMARY])
-def test_forged_scores_are_not_those_that_the_receipt_names(store, entrant, name):
+def test_changed_or_missing_scores_and_summaries_are_not_accepted(store, entrant, name):
     one = entrant()
     path = one.verified / name
     path.write_bytes(path.read_bytes().replace(b"0.5", b"1.0"))
@@ -168,7 +168,7 @@ def test_forged_scores_are_not_those_that_the_receipt_names(store, entrant, name
         accept(store, one.bundle, one.verified)
 
 
-def test_a_bundle_that_was_changed_after_packing_is_not_taken(store, entrant):
+def test_a_bundle_changed_after_packing_is_not_accepted(store, entrant):
     one = entrant()
     path = one.bundle / "trajectories" / "000.jsonl"
     path.write_bytes(path.read_bytes().replace(b"What?", b"What!"))
@@ -176,7 +176,7 @@ def test_a_bundle_that_was_changed_after_packing_is_not_taken(store, entrant):
         accept(store, one.bundle, one.verified)
 
 
-def test_a_bundle_with_a_link_in_it_is_not_taken(store, entrant, tmp_path):
+def test_a_bundle_with_a_link_is_not_accepted(store, entrant, tmp_path):
     one = entrant()
     (one.bundle / "blobs").mkdir()
     (one.bundle / "blobs" / ("0" * 64)).symlink_to(tmp_path)
@@ -184,7 +184,7 @@ def test_a_bundle_with_a_link_in_it_is_not_taken(store, entrant, tmp_path):
         accept(store, one.bundle, one.verified)
 
 
-def test_a_removed_entry_leaves_its_record_and_its_files(store, entrant):
+def test_a_removed_entry_keeps_its_record_and_files(store, entrant):
     one = entrant()
     accept(store, one.bundle, one.verified)
     record = remove(store, one.digest, "the authors asked")
@@ -197,7 +197,7 @@ def test_a_removed_entry_leaves_its_record_and_its_files(store, entrant):
     assert read_log(store).standing() == {}
 
 
-def test_a_removed_entrys_files_go_where_that_was_asked(store, entrant):
+def test_removing_with_delete_deletes_the_bundle_but_keeps_the_receipt(store, entrant):
     one = entrant()
     accepted = accept(store, one.bundle, one.verified)
     assert remove(store, one.digest, "holds a name", delete=True).deleted
@@ -205,7 +205,7 @@ def test_a_removed_entrys_files_go_where_that_was_asked(store, entrant):
     assert verified_folder(store, one.digest, accepted.receipt).exists()
 
 
-def test_a_removed_entry_may_come_back(store, entrant):
+def test_a_removed_entry_can_be_accepted_again(store, entrant):
     one = entrant()
     accept(store, one.bundle, one.verified)
     remove(store, one.digest, "by mistake", delete=True)
@@ -213,7 +213,7 @@ def test_a_removed_entry_may_come_back(store, entrant):
     assert [r.decision for r in read_log(store).records] == ["accepted", "removed", "accepted"]
 
 
-def test_an_entry_without_a_flag_needs_no_decision(store, entrant):
+def test_an_entry_without_a_flag_to_decide_on_cannot_be_kept(store, entrant):
     one = entrant(findings=[("lock.version", "flag"), ("audit.alike", "note")])
     with pytest.raises(UserError, match="is not in the store; it cannot be kept now"):
         keep(store, one.digest, "x")
@@ -222,7 +222,7 @@ def test_an_entry_without_a_flag_needs_no_decision(store, entrant):
         keep(store, one.digest, "x")
 
 
-def test_only_what_stands_is_removed_or_rescored(store, entrant):
+def test_only_current_entries_can_be_removed_or_rescored(store, entrant):
     one = entrant()
     with pytest.raises(UserError, match="is not in the store; it cannot be removed now"):
         remove(store, one.digest, "x")
@@ -242,14 +242,14 @@ def test_a_rescored_entry_keeps_the_earlier_receipt(store, entrant):
     assert after.receipt == sha256((one.verified / RECEIPT).read_bytes())
 
 
-def test_the_same_receipt_is_no_rescoring(store, entrant):
+def test_rescoring_to_the_same_receipt_records_no_decision(store, entrant):
     one = entrant()
     accept(store, one.bundle, one.verified)
     assert rescore(store, one.digest, one.verified, "x") is None
     assert len(read_log(store).records) == 1
 
 
-def test_what_new_rules_refuse_is_to_be_removed(store, entrant):
+def test_rescoring_to_a_refusal_asks_for_the_entrys_removal(store, entrant):
     one = entrant()
     accept(store, one.bundle, one.verified)
     one.verify([[1.0], [0.5]], level=None)
@@ -266,7 +266,7 @@ def test_what_new_rules_refuse_is_to_be_removed(store, entrant):
         ("copied \udcff", "not UTF-8, from character 8 on"),
     ],
 )
-def test_a_decision_against_an_entry_has_a_reason_that_can_be_published(
+def test_a_decision_with_an_empty_overlong_or_invalid_reason_is_not_recorded(
     store, entrant, reason, flaw
 ):
     one = entrant()
@@ -282,7 +282,7 @@ def test_a_decision_against_an_entry_has_a_reason_that_can_be_published(
     assert files(store) == before
 
 
-def test_what_a_killed_process_left_is_no_hindrance(store, entrant):
+def test_leftovers_of_a_killed_process_do_not_prevent_accepting(store, entrant):
     one = entrant()
     part = bundle_folder(store, one.digest).with_name(".bundle.part")
     part.mkdir(parents=True)
@@ -292,7 +292,7 @@ def test_what_a_killed_process_left_is_no_hindrance(store, entrant):
     assert files(bundle_folder(store, one.digest)) == files(one.bundle)
 
 
-def test_a_store_is_made_where_nothing_is(tmp_path):
+def test_a_store_is_created_only_in_an_empty_folder_or_repository(tmp_path):
     (tmp_path / "repository" / ".git").mkdir(parents=True)
     make_store(tmp_path / "repository")
     assert "leaderboard audit" in (tmp_path / "repository" / "README.md").read_text()

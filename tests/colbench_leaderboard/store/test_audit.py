@@ -21,8 +21,8 @@ from colbench_leaderboard.verify.receipt import RECEIPT, SCORES, SUMMARY
 
 
 @pytest.fixture
-def kept(store, entrant):
-    """Return a store in which everything has happened once, its entry that stands, and that entry's record."""
+def used_store(store, entrant):
+    """Return a store with decisions of four kinds, its current entry, and that entry's last record."""
     one, other, third = entrant("one"), entrant("other"), entrant("third")
     accept(store, one.bundle, one.verified)
     accept(store, other.bundle, other.verified)
@@ -32,15 +32,15 @@ def kept(store, entrant):
     return store, one, rescore(store, one.digest, one.verified, "new rules")
 
 
-def test_a_store_that_is_whole_has_no_faults(kept):
-    store, *_ = kept
+def test_an_unchanged_store_has_no_faults(used_store):
+    store, *_ = used_store
     found = audit(store)
     assert (found.records, found.standing, found.verified, found.faults) == (5, 1, 0, ())
     assert audit(store, head=found.head) == found
     assert found.head == sha256((store / LOG).read_bytes().splitlines()[-1])
 
 
-def test_an_empty_store_is_whole(store):
+def test_an_empty_store_has_no_faults(store):
     assert audit(store).faults == ()
 
 
@@ -82,33 +82,33 @@ def missing_receipt(store, one, record):
     return rf"{RECEIPT}: cannot be read"
 
 
-def earlier_receipt_gone(store, one, record):
+def missing_earlier_receipt(store, one, record):
     folder = verified_folder(store, one.digest, record.receipt).parent
     shutil.rmtree(next(path for path in folder.iterdir() if path.name != record.receipt))
     return rf"{RECEIPT}: cannot be read"
 
 
-def stranger(store, one, record):
+def unknown_entry(store, one, record):
     (store / ENTRIES / ("f" * 64)).mkdir()
     return rf"{'f' * 64}: not named by the log"
 
 
-def stranger_beside_the_bundle(store, one, record):
+def unknown_file_next_to_the_bundle(store, one, record):
     (entry_folder(store, one.digest) / "notes.txt").touch()
     return r"notes\.txt: not named by the log"
 
 
-def stranger_in_the_bundle(store, one, record):
+def unknown_file_in_the_bundle(store, one, record):
     (bundle_folder(store, one.digest) / "scores.json").touch()
     return r"archive\.name"
 
 
-def stranger_receipt(store, one, record):
+def unknown_receipt(store, one, record):
     (verified_folder(store, one.digest, record.receipt).parent / "0").mkdir()
     return r"verified/0: not named by the log"
 
 
-def link(store, one, record):
+def linked_bundle(store, one, record):
     folder = bundle_folder(store, one.digest)
     folder.rename(store / "elsewhere")
     folder.symlink_to(store / "elsewhere")
@@ -127,7 +127,7 @@ def deleted_bundle_kept(store, one, record):
     return r"marks it as deleted"
 
 
-def torn(store, one, record):
+def torn_log(store, one, record):
     with (store / LOG).open("ab") as log:
         log.write(b"{")
     return r"last line has no line break"
@@ -147,67 +147,67 @@ ATTACKS = [
     changed(SUMMARY),
     changed(SCORES),
     missing_receipt,
-    earlier_receipt_gone,
-    stranger,
-    stranger_beside_the_bundle,
-    stranger_in_the_bundle,
-    stranger_receipt,
-    link,
+    missing_earlier_receipt,
+    unknown_entry,
+    unknown_file_next_to_the_bundle,
+    unknown_file_in_the_bundle,
+    unknown_receipt,
+    linked_bundle,
     refused_bundle_kept,
     deleted_bundle_kept,
-    torn,
+    torn_log,
 ]
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_what_is_not_as_the_log_says_is_named(kept, attack):
+def test_each_change_to_a_store_is_reported_as_a_fault(used_store, attack):
     import re
 
-    store, one, record = kept
+    store, one, record = used_store
     expected = attack(store, one, record)
     assert [fault for fault in audit(store).faults if re.search(expected, fault)]
 
 
-def test_a_rewritten_log_is_no_store_to_audit(kept):
-    store, *_ = kept
+def test_auditing_a_rewritten_log_raises_an_error(used_store):
+    store, *_ = used_store
     path = store / LOG
     path.write_bytes(path.read_bytes().replace(b"copied", b"sorry!"))
     with pytest.raises(DataError, match="line 4: .*changed, moved or removed"):
         audit(store)
 
 
-def forged(store, one, verified):
-    """Write a receipt and its record that name one another correctly, as a forger with the store could."""
+def append_forged(store, one, verified):
+    """Write a receipt and a record with the right hashes, as a forger with access to the store could."""
     digest = sha256((verified / RECEIPT).read_bytes())
     shutil.copytree(verified, verified_folder(store, one.digest, digest))
     with writing(store) as log:
         log.append("rescored", one.digest, receipt=digest, reason="better")
 
 
-def test_a_summary_that_is_not_that_of_its_scores_is_found(kept):
-    store, one, _ = kept
+def test_a_summary_that_contradicts_its_scores_is_a_fault(used_store):
+    store, one, _ = used_store
     summary = json.loads((one.verified / SUMMARY).read_bytes())
     summary["turns"]["mean"] = 1.0
     (one.verified / SUMMARY).write_bytes(canonical(summary))
     receipt = json.loads((one.verified / RECEIPT).read_bytes())
     receipt["summary"] = sha256(canonical(summary))
     (one.verified / RECEIPT).write_bytes(canonical(receipt))
-    forged(store, one, one.verified)
+    append_forged(store, one, one.verified)
     (fault,) = audit(store).faults
     assert "summary.json: turns is" in fault
 
 
-def test_a_receipt_that_refuses_cannot_have_been_accepted(kept):
-    store, one, _ = kept
+def test_an_accepted_entry_with_a_refusing_receipt_is_a_fault(used_store):
+    store, one, _ = used_store
     one.verify([[1.0], [1.0]], level=None)
-    forged(store, one, one.verified)
+    append_forged(store, one, one.verified)
     assert any(
         "refuses the bundle, but record 6 accepted it" in fault for fault in audit(store).faults
     )
 
 
-def test_verifying_anew_compares_every_byte(kept):
-    store, one, _ = kept
+def test_verifying_again_compares_every_byte(used_store):
+    store, one, _ = used_store
 
     def honest(bundle, against, out):
         assert bundle == bundle_folder(store, one.digest)
@@ -220,12 +220,12 @@ def test_verifying_anew_compares_every_byte(kept):
     assert "scores.jsonl: differs from the result of verifying" in found.faults[0]
 
 
-def test_a_bundle_that_can_no_longer_be_verified_is_a_fault(kept):
-    store, *_ = kept
+def test_a_bundle_that_can_no_longer_be_verified_is_a_fault(used_store):
+    store, *_ = used_store
 
     def unable(bundle, against, out):
         raise DataError(f"{bundle}: --tasks: name your own")
 
     assert audit(store, verifier=unable).faults == (
-        f"{bundle_folder(store, kept[1].digest)}: --tasks: name your own",
+        f"{bundle_folder(store, used_store[1].digest)}: --tasks: name your own",
     )

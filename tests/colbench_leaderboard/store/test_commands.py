@@ -37,7 +37,7 @@ MOVED = leaderboard.MOVED | submit.MOVED
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Return two dialogues."""
+    """Return a run of two dialogues."""
     folder = tmp_path_factory.mktemp("run") / "run"
     assert main(["eval", "--agent", "guesser", "--limit", "2", "--out", str(folder)]) == 0
     return folder
@@ -57,16 +57,16 @@ def packed(run, name):
 
 
 @pytest.fixture
-def made(tmp_path):
-    """Return a store, by the command."""
+def new_store(tmp_path):
+    """Return an empty store that the command created."""
     assert main(["leaderboard", "init", str(tmp_path / "store")]) == 0
     return tmp_path / "store"
 
 
-def test_a_bundle_is_accepted_audited_rescored_and_removed(made, guesser, capsys):
-    store = str(made)
+def test_a_bundle_is_accepted_audited_rescored_and_removed(new_store, guesser, capsys):
+    store = str(new_store)
     assert main(["leaderboard", "accept", store, str(guesser), "--reference-line"]) == 0
-    head = read_log(made).head
+    head = read_log(new_store).head
     assert head in capsys.readouterr().out
     assert main(["leaderboard", "audit", store, "--verify", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -74,32 +74,30 @@ def test_a_bundle_is_accepted_audited_rescored_and_removed(made, guesser, capsys
     assert found == {"head": head, "keepers": [], "faults": [], **counts}
     assert main(["leaderboard", "rescore", store, "--reason", "new rules"]) == 0
     assert "unchanged" in capsys.readouterr().out
-    bundle = read_log(made).records[0].bundle
+    bundle = read_log(new_store).records[0].bundle
     assert (
         main(["leaderboard", "remove", store, bundle[:8], "--reason", "asked for", "--delete"]) == 0
     )
-    assert not bundle_folder(made, bundle).exists()
+    assert not bundle_folder(new_store, bundle).exists()
     assert main(["leaderboard", "audit", store, "--head", head]) == 0
     assert "2 records, 0 current entries, 0 faults" in capsys.readouterr().out
     assert main(["leaderboard", "audit", store, "--head", head[:8]]) == 2
     assert "--head: expected a file, or the 64 hexadecimal digits" in capsys.readouterr().err
 
 
-def test_a_number_that_was_changed_with_all_its_hashes_is_found_by_verifying_anew(
-    made, guesser, capsys
-):
+def test_a_consistently_forged_receipt_is_found_by_verifying_again(new_store, guesser, capsys):
     from colbench_leaderboard.bundle.encoding import canonical, sha256
     from colbench_leaderboard.store.log import writing
 
-    store = str(made)
+    store = str(new_store)
     assert main(["leaderboard", "accept", store, str(guesser)]) == 0
-    record = read_log(made).records[0]
-    folder = verified_folder(made, record.bundle, record.receipt)
+    record = read_log(new_store).records[0]
+    folder = verified_folder(new_store, record.bundle, record.receipt)
     receipt = json.loads((folder / "receipt.json").read_bytes()) | {"level": "V3"}
     digest = sha256(canonical(receipt))
     shutil.copytree(folder, folder.with_name(digest))
     (folder.with_name(digest) / "receipt.json").write_bytes(canonical(receipt))
-    with writing(made) as log:
+    with writing(new_store) as log:
         log.append("rescored", record.bundle, receipt=digest, reason="better")
     assert main(["leaderboard", "audit", store]) == 0
     capsys.readouterr()
@@ -107,10 +105,10 @@ def test_a_number_that_was_changed_with_all_its_hashes_is_found_by_verifying_ane
     assert "receipt.json: differs from the result of verifying" in capsys.readouterr().out
 
 
-def test_the_same_transcripts_under_another_name_are_flagged_and_found_again(
-    made, run, guesser, capsys
+def test_the_same_transcripts_under_another_name_are_flagged_as_duplicates(
+    new_store, run, guesser, capsys
 ):
-    store = str(made)
+    store = str(new_store)
     assert main(["leaderboard", "accept", store, str(guesser)]) == 0
     assert "audit.duplicates" not in capsys.readouterr().out
     assert main(["leaderboard", "accept", store, str(packed(run, "another"))]) == 0
@@ -119,24 +117,22 @@ def test_the_same_transcripts_under_another_name_are_flagged_and_found_again(
     assert "2 verified again with the same result" in capsys.readouterr().out
 
 
-def accepting(store, bundle):
-    """Start the command in its own process."""
+def start_accept(store, bundle):
+    """Start `colbench leaderboard accept` in its own process."""
     words = [sys.executable, "-m", "colbench.cli", "leaderboard", "accept", str(store), str(bundle)]
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 @pytest.mark.slow
-def test_of_two_accepts_at_once_one_is_told_to_repeat_and_none_skips_the_others_transcripts(
-    made, run, guesser
-):
+def test_simultaneous_accepts_still_compare_the_entries_with_each_other(new_store, run, guesser):
     bundles = (guesser, packed(run, "another"))
-    ended = [each.communicate() for each in [accepting(made, bundle) for bundle in bundles]]
+    ended = [each.communicate() for each in [start_accept(new_store, bundle) for bundle in bundles]]
     told = [error for _, error in ended if "in use by another colbench process" in error]
-    assert len(told) == 2 - len(read_log(made).standing())
+    assert len(told) == 2 - len(read_log(new_store).standing())
     for bundle in bundles:  # a second time: an accepted bundle is refused
-        main(["leaderboard", "accept", str(made), str(bundle)])
-    standing = read_log(made).standing().values()
-    found = [duplicated(read_receipt(made, record)) for record in standing]
+        main(["leaderboard", "accept", str(new_store), str(bundle)])
+    standing = read_log(new_store).standing().values()
+    found = [duplicated(read_receipt(new_store, record)) for record in standing]
     assert sorted(map(len, found)) == [0, 1]
 
 
@@ -149,39 +145,39 @@ with locked(pathlib.Path(sys.argv[1])):
 """
 
 
-def test_the_lock_of_a_killed_process_is_released(made, guesser, capsys):
+def test_the_lock_of_a_killed_process_is_released(new_store, guesser, capsys):
     with subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(made)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", HOLD, str(new_store)], stdout=subprocess.PIPE, text=True
     ) as other:
         assert other.stdout.readline() == "held\n"
-        assert main(["leaderboard", "accept", str(made), str(guesser)]) == 2
+        assert main(["leaderboard", "accept", str(new_store), str(guesser)]) == 2
         assert "in use by another colbench process; repeat the command" in capsys.readouterr().err
-        assert main(["leaderboard", "rescore", str(made), "--reason", "x"]) == 2
+        assert main(["leaderboard", "rescore", str(new_store), "--reason", "x"]) == 2
         other.kill()
-    assert main(["leaderboard", "accept", str(made), str(guesser)]) == 0
+    assert main(["leaderboard", "accept", str(new_store), str(guesser)]) == 0
 
 
-def test_a_receipt_that_was_not_made_against_the_entries_that_stand_is_not_taken(
-    made, run, guesser, capsys, tmp_path
+def test_a_receipt_without_a_comparison_with_current_entries_is_not_accepted(
+    new_store, run, guesser, capsys, tmp_path
 ):
     another, out = packed(run, "another"), tmp_path / "verified"
     assert main(["verify", str(another), "--out", str(out)]) == 0
-    assert main(["leaderboard", "accept", str(made), str(guesser)]) == 0
+    assert main(["leaderboard", "accept", str(new_store), str(guesser)]) == 0
     capsys.readouterr()
-    take = ["leaderboard", "accept", str(made), str(another), "--verified", str(out)]
+    take = ["leaderboard", "accept", str(new_store), str(another), "--verified", str(out)]
     assert main(take) == 2
     assert "without a comparison with a current entry (2 of 2 dialogues" in capsys.readouterr().err
     assert main(["verify", str(another), "--out", str(out), "--against", str(guesser)]) == 0
     assert main(take) == 0
 
 
-def test_where_a_duplicate_was_deleted_an_audit_asks_for_a_receipt_without_it(
-    made, run, guesser, capsys
+def test_the_audit_asks_to_rescore_an_entry_whose_duplicate_was_deleted(
+    new_store, run, guesser, capsys
 ):
-    store = str(made)
+    store = str(new_store)
     for bundle in (guesser, packed(run, "another")):
         assert main(["leaderboard", "accept", store, str(bundle)]) == 0
-    first, second = read_log(made).standing()
+    first, second = read_log(new_store).standing()
     remove = ["leaderboard", "remove", store, first, "--reason", "asked for", "--delete"]
     assert main(remove) == 0
     capsys.readouterr()
@@ -193,38 +189,41 @@ def test_where_a_duplicate_was_deleted_an_audit_asks_for_a_receipt_without_it(
     assert main(["leaderboard", "audit", store, "--verify"]) == 0
 
 
-def test_a_forged_bundle_is_not_accepted_and_the_refusal_is_recorded(made, entrant, capsys):
+def test_a_forged_bundle_is_not_accepted_and_the_refusal_is_recorded(new_store, entrant, capsys):
     forged = entrant("forged")
-    assert main(["leaderboard", "accept", str(made), str(forged.bundle)]) == 1
+    assert main(["leaderboard", "accept", str(new_store), str(forged.bundle)]) == 1
     assert "refusal  lock." in capsys.readouterr().out
-    assert read_log(made).records == ()
-    assert main(["leaderboard", "accept", str(made), str(forged.bundle), "--refuse", "forged"]) == 0
-    assert read_log(made).records[0].decision == "refused"
-    assert main(["leaderboard", "audit", str(made)]) == 0
+    assert read_log(new_store).records == ()
+    assert (
+        main(["leaderboard", "accept", str(new_store), str(forged.bundle), "--refuse", "forged"])
+        == 0
+    )
+    assert read_log(new_store).records[0].decision == "refused"
+    assert main(["leaderboard", "audit", str(new_store)]) == 0
 
 
-def test_what_colbench_verify_found_can_be_used(made, entrant, capsys):
+def test_an_existing_receipt_can_be_used_and_its_flags_are_shown(new_store, entrant, capsys):
     one = entrant()
     flags = ["--verified", str(one.verified)]
     one.verify([[1.0], [0.5]], findings=[("audit.duplicates", "flag"), ("replay.model", "note")])
-    assert main(["leaderboard", "accept", str(made), str(one.bundle), *flags]) == 0
+    assert main(["leaderboard", "accept", str(new_store), str(one.bundle), *flags]) == 0
     said = capsys.readouterr().out
     assert "flag     audit.duplicates" in said
     assert "replay.model" not in said
-    assert read_log(made).standing().keys() == {one.digest}
-    assert f"colbench leaderboard keep {made} {one.digest[:12]} --reason" in said
+    assert read_log(new_store).standing().keys() == {one.digest}
+    assert f"colbench leaderboard keep {new_store} {one.digest[:12]} --reason" in said
 
 
-def test_a_keeper_ranks_a_flagged_entry_in_the_log(made, entrant, capsys):
+def test_keeping_a_flagged_entry_is_recorded_in_the_log(new_store, entrant, capsys):
     one = entrant()
     one.verify([[1.0], [0.5]], findings=[("audit.duplicates", "flag")])
     flags = ["--verified", str(one.verified)]
-    assert main(["leaderboard", "accept", str(made), str(one.bundle), *flags]) == 0
-    keep = ["leaderboard", "keep", str(made), one.digest[:8], "--reason", "the same model"]
+    assert main(["leaderboard", "accept", str(new_store), str(one.bundle), *flags]) == 0
+    keep = ["leaderboard", "keep", str(new_store), one.digest[:8], "--reason", "the same model"]
     assert main(keep) == 0
     assert f"record 2: kept {one.digest}" in capsys.readouterr().out
-    assert read_log(made).records[-1].reason == "the same model"
-    assert main(["leaderboard", "audit", str(made)]) == 0
+    assert read_log(new_store).records[-1].reason == "the same model"
+    assert main(["leaderboard", "audit", str(new_store)]) == 0
 
 
 MISTAKES = [
@@ -246,7 +245,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("action", "message"), MISTAKES)
-def test_a_mistake_is_named_in_a_line(tmp_path, monkeypatch, capsys, action, message):
+def test_a_usage_error_is_reported_in_one_line(tmp_path, monkeypatch, capsys, action, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "something").touch()
     assert main(["leaderboard", *action]) == 2
@@ -256,14 +255,14 @@ def test_a_mistake_is_named_in_a_line(tmp_path, monkeypatch, capsys, action, mes
 
 
 @pytest.mark.parametrize(("old", "new"), MOVED.items())
-def test_an_old_spelling_names_the_new_one(old, new, capsys):
+def test_an_old_command_names_its_replacement(old, new, capsys):
     assert main([*old.split(), "anything", "--out", "somewhere"]) == 2
     assert capsys.readouterr().err == f"colbench {old}: replaced by `{new}`\n"
 
 
 @pytest.mark.parametrize("group", ["leaderboard", "submit"])
 @pytest.mark.parametrize("asked", ["--help", "foo"])
-def test_neither_help_nor_a_wrong_word_names_an_old_spelling(group, asked, capsys):
+def test_help_and_usage_errors_do_not_list_old_commands(group, asked, capsys):
     with pytest.raises(SystemExit) as ended:
         main([group, asked])
     assert ended.value.code == (0 if asked == "--help" else 2)
@@ -275,18 +274,22 @@ def test_neither_help_nor_a_wrong_word_names_an_old_spelling(group, asked, capsy
     assert not named & {old.split()[1] for old in MOVED}
 
 
-def test_a_rewritten_log_is_refused_with_its_line(made, entrant, capsys):
+def test_auditing_a_rewritten_log_reports_the_line(new_store, entrant, capsys):
     one = entrant()
-    main(["leaderboard", "accept", str(made), str(one.bundle), "--verified", str(one.verified)])
-    main(["leaderboard", "remove", str(made), one.digest, "--reason", "asked for"])
-    (made / LOG).write_bytes((made / LOG).read_bytes().replace(b"accepted", b"rescored"))
-    assert main(["leaderboard", "audit", str(made)]) == 2
+    main(
+        ["leaderboard", "accept", str(new_store), str(one.bundle), "--verified", str(one.verified)]
+    )
+    main(["leaderboard", "remove", str(new_store), one.digest, "--reason", "asked for"])
+    (new_store / LOG).write_bytes((new_store / LOG).read_bytes().replace(b"accepted", b"rescored"))
+    assert main(["leaderboard", "audit", str(new_store)]) == 2
     assert "log.jsonl, line 1: " in capsys.readouterr().err
 
 
-def test_what_a_stranger_wrote_does_not_reach_the_terminal(made, entrant, capsys):
+def test_control_characters_in_file_names_do_not_reach_the_terminal(new_store, entrant, capsys):
     one = entrant()
-    main(["leaderboard", "accept", str(made), str(one.bundle), "--verified", str(one.verified)])
-    (bundle_folder(made, one.digest) / "\x1b[31mred").touch()
-    assert main(["leaderboard", "audit", str(made)]) == 1
+    main(
+        ["leaderboard", "accept", str(new_store), str(one.bundle), "--verified", str(one.verified)]
+    )
+    (bundle_folder(new_store, one.digest) / "\x1b[31mred").touch()
+    assert main(["leaderboard", "audit", str(new_store)]) == 1
     assert "\x1b[31mred" not in capsys.readouterr().out

@@ -10,7 +10,7 @@ from colbench_leaderboard.verify.receipt import CellScore
 
 
 def results(**entries):
-    """Return entries by name: a row of trials for each task; names that start with "page" are frontend."""
+    """Return the results of entries with a row of trials per task; names that start with "page" are frontend."""
     tasks = len(next(iter(entries.values())))
     bounds = (-1.0, 1.0) if all(name.startswith("page") for name in entries) else (0.0, 1.0)
     found = Results(tuple(f"t{n}" for n in range(tasks)), bounds)
@@ -40,7 +40,7 @@ MINE = GENERATOR.integers(0, 4, (60, 1)) / 3
 THEIRS = GENERATOR.integers(0, 3, (60, 1)) / 2
 
 
-def test_one_trial_each_is_compared_by_mcnemars_test():
+def test_success_with_one_trial_per_task_is_compared_by_mcnemars_test():
     found = Comparisons(results(a=MINE, b=THEIRS)).pair("a", "b")
     only_mine = int(((MINE == 1) & (THEIRS < 1)).sum())
     only_theirs = int(((MINE < 1) & (THEIRS == 1)).sum())
@@ -51,7 +51,7 @@ def test_one_trial_each_is_compared_by_mcnemars_test():
     assert found.success.mean.mean == pytest.approx((only_mine - only_theirs) / 60, abs=1e-6)
 
 
-def test_values_are_compared_by_permutation():
+def test_values_are_compared_by_a_sign_flip_test():
     found = Comparisons(results(a=MINE, b=THEIRS)).pair("a", "b")
     expected = stats.permutation_test(
         (MINE[:, 0], THEIRS[:, 0]),
@@ -65,7 +65,7 @@ def test_values_are_compared_by_permutation():
     assert found.tasks == 60
 
 
-def test_several_trials_are_compared_by_permutation_over_tasks():
+def test_success_with_several_trials_is_compared_by_a_sign_flip_test():
     found = Comparisons(results(a=np.hstack([MINE, MINE]), b=THEIRS)).pair("a", "b")
     assert found.success.test.name == "sign flips"
     assert (found.success.only_mine, found.success.only_theirs) == (None, None)
@@ -80,14 +80,14 @@ def test_wins_are_counted_by_task_and_ties_are_half():
     assert found.wins.test.p == 1.0
 
 
-def test_pages_are_compared_by_their_values_alone():
+def test_frontend_entries_are_compared_only_by_their_values():
     found = Comparisons(results(page_a=[[0.9]] * 30, page_b=[[0.8]] * 30)).pair("page_a", "page_b")
     assert found.success is None
     assert found.wins.won == 30
     assert found.words.startswith("ahead: +10.0 points in mean value")
 
 
-def test_the_other_way_round_is_the_same_with_the_signs_changed():
+def test_swapping_the_entries_only_changes_the_signs():
     comparisons = Comparisons(results(a=MINE, b=THEIRS))
     there, back = comparisons.pair("a", "b"), comparisons.pair("b", "a")
     assert there.value.mean.mean == -back.value.mean.mean
@@ -96,7 +96,7 @@ def test_the_other_way_round_is_the_same_with_the_signs_changed():
     assert there.success.only_mine == back.success.only_theirs
 
 
-def test_a_view_adjusts_for_its_comparisons_after_holm():
+def test_a_view_adjusts_p_values_with_holms_correction():
     comparisons = Comparisons(results(a=MINE, b=THEIRS, c=THEIRS[::-1], d=MINE[::-1]))
     view = comparisons.view("a")
     assert [each.theirs for each in view] == ["b", "c", "d"]
@@ -110,11 +110,11 @@ def test_a_view_adjusts_for_its_comparisons_after_holm():
     assert alone.value.mean == view[0].value.mean
 
 
-def test_an_entry_alone_has_nobody_to_be_compared_with():
+def test_the_only_entry_has_no_comparisons():
     assert Comparisons(results(a=MINE)).view("a") == ()
 
 
-def test_a_few_tasks_are_never_enough():
+def test_entries_with_too_few_tasks_are_not_separable():
     found = Comparisons(results(a=[[1.0]] * 4, b=[[0.0]] * 4)).pair("a", "b")
     assert found.success.test.p == 0.125
     assert (
@@ -122,7 +122,7 @@ def test_a_few_tasks_are_never_enough():
     )
 
 
-def test_the_words_say_who_is_ahead():
+def test_the_verdict_states_whether_an_entry_is_ahead():
     comparisons = Comparisons(results(a=[[1.0]] * 40, b=[[0.0]] * 40, c=[[0.0]] * 40))
     ahead, _ = comparisons.view("a")
     assert ahead.words.startswith("ahead: +100.0 points in success rate")

@@ -1,4 +1,4 @@
-"""Generated input for everything that reads a stranger's bytes: it is read, or refused by its own error.
+"""Generated input for every reader of untrusted bytes: it is read, or refused with the expected error.
 
 `--hypothesis-profile=long` runs two hundred times as many examples.
 """
@@ -41,7 +41,7 @@ KINDS = (Submission, Lock, Trajectory, Record)
 
 @st.composite
 def mutated(draw, content):
-    """Draw a content with up to four places changed, cut out, doubled or replaced."""
+    """Draw the content with up to four parts removed, doubled, or replaced."""
     spoiled = bytearray(content)
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, max(0, len(spoiled) - 1)))
@@ -65,7 +65,7 @@ def read_whole(path):
 
 
 def read_archive(content):
-    """Read an archive with this content. Nothing but a refusal may come of it, and nothing outside be written."""
+    """Read an archive with this content. Check that it is read or refused, and that no other file is written."""
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "x.tar.gz"
         path.write_bytes(content)
@@ -76,7 +76,7 @@ def read_archive(content):
 
 @pytest.fixture(scope="module")
 def whole_archive(small_bundle, tmp_path_factory):
-    """Return the bytes of an archive that is read."""
+    """Return the bytes of a valid archive."""
     path = tmp_path_factory.mktemp("archive") / "small.tar.gz"
     files = sorted(each for each in small_bundle.rglob("*") if each.is_file())
     write(path, ((str(each.relative_to(small_bundle)), each) for each in files))
@@ -85,13 +85,13 @@ def whole_archive(small_bundle, tmp_path_factory):
 
 
 @given(st.binary(max_size=2000))
-def test_any_bytes_as_an_archive(content):
+def test_arbitrary_bytes_as_an_archive_are_read_or_refused(content):
     read_archive(content)
     read_archive(gzip.compress(content, 1))
 
 
 @given(st.data())
-def test_a_real_archive_with_other_bytes(whole_archive, data):
+def test_a_mutated_archive_is_read_or_refused(whole_archive, data):
     read_archive(data.draw(mutated(whole_archive)))
     read_archive(gzip.compress(data.draw(mutated(gzip.decompress(whole_archive))), 1))
 
@@ -110,7 +110,7 @@ MEMBERS = st.builds(
 
 
 @given(st.lists(MEMBERS, max_size=5), st.binary(max_size=600))
-def test_an_archive_of_any_members(members, rest):
+def test_an_archive_with_arbitrary_members_is_read_or_refused(members, rest):
     tar = b""
     for each in members:
         info = tarfile.TarInfo(each["name"].encode("utf-8", "replace").decode())
@@ -120,7 +120,7 @@ def test_an_archive_of_any_members(members, rest):
 
 
 @given(st.data())
-def test_a_real_bundle_whose_files_have_other_bytes(small_bundle, data):
+def test_a_bundle_with_a_mutated_file_is_read_or_refused(small_bundle, data):
     names = sorted(
         str(each.relative_to(small_bundle)) for each in small_bundle.rglob("*") if each.is_file()
     )
@@ -139,13 +139,13 @@ def test_a_real_bundle_whose_files_have_other_bytes(small_bundle, data):
 
 
 @given(st.sampled_from(KINDS), st.binary(max_size=400))
-def test_any_bytes_as_strict_json(kind, content):
+def test_arbitrary_bytes_as_strict_json_are_decoded_or_refused(kind, content):
     with suppress(Refused):
         decode(content, kind, most=300, file="x")
 
 
 @given(st.sampled_from(KINDS), JSON)
-def test_any_json_as_a_kind_of_record(kind, value):
+def test_arbitrary_json_as_a_record_is_decoded_or_refused(kind, value):
     for content in (
         json.dumps(value).encode("utf-8", "surrogatepass"),
         json.dumps([value]).encode(),
@@ -155,7 +155,7 @@ def test_any_json_as_a_kind_of_record(kind, value):
 
 
 @given(JSON)
-def test_what_is_flat_and_canonical_is_read_as_it_was_written(value):
+def test_canonical_json_is_decoded_without_loss(value):
     try:
         content = canonical(value)
     except (TypeError, ValueError, UnicodeEncodeError):
@@ -166,7 +166,7 @@ def test_what_is_flat_and_canonical_is_read_as_it_was_written(value):
 
 
 @given(st.data())
-def test_a_real_trajectory_with_other_bytes(small_bundle, data):
+def test_a_mutated_trajectory_is_refused_or_decoded_without_loss(small_bundle, data):
     line = (small_bundle / "trajectories" / "000.jsonl").read_bytes().splitlines()[0]
     spoiled = data.draw(mutated(line))
     with suppress(Refused):
@@ -175,13 +175,13 @@ def test_a_real_trajectory_with_other_bytes(small_bundle, data):
 
 
 @given(st.binary(max_size=400))
-def test_any_bytes_as_a_log(content):
+def test_arbitrary_bytes_as_a_log_are_read_or_refused(content):
     with suppress(DataError):
         parse_log(content)
 
 
 @given(st.binary(max_size=400) | st.text(max_size=400).map(lambda t: t.encode("utf-8", "replace")))
-def test_any_bytes_as_a_head_or_as_the_keepers(content):
+def test_arbitrary_bytes_as_a_head_or_signers_file_are_read_or_refused(content):
     with tempfile.NamedTemporaryFile() as file:
         file.write(content)
         file.flush()
@@ -191,7 +191,7 @@ def test_any_bytes_as_a_head_or_as_the_keepers(content):
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
-def test_any_text_as_a_name(one, other):
+def test_name_checks_work_on_any_text_and_similarity_is_symmetric(one, other):
     assert isinstance(name_flaw(one), str)
     assert isinstance(text_flaw(one), str)
     assert look_alike(one, one)

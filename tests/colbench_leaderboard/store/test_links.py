@@ -1,4 +1,4 @@
-"""A store has no symbolic links: through one, a file elsewhere would be read, written or deleted."""
+"""Symbolic links, which a store must not contain: through one, files elsewhere could be read, written, or deleted."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from colbench_leaderboard.store.layout import ENTRIES, bundle_folder, entry_fold
 from colbench_leaderboard.verify.receipt import RECEIPT, SCORES
 
 
-def moved(path, elsewhere):
-    """Move a file or folder away, and leave a link to it."""
+def replace_with_link(path, elsewhere):
+    """Move a file or folder elsewhere, and leave a link to it."""
     path.rename(elsewhere)
     path.symlink_to(elsewhere)
 
@@ -33,19 +33,19 @@ PLACES = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_link_in_a_store_is_a_fault_although_what_it_leads_to_is_right(
+def test_a_link_in_a_store_is_a_fault_even_if_its_target_is_correct(
     store, entrant, tmp_path, place
 ):
     one = entrant()
     record = accept(store, one.bundle, one.verified)
     assert audit(store).faults == ()
-    moved(PLACES[place](store, record), tmp_path / "elsewhere")
+    replace_with_link(PLACES[place](store, record), tmp_path / "elsewhere")
     faults = audit(store).faults
     assert any("a symbolic link" in fault for fault in faults), faults
 
 
 @pytest.mark.parametrize("place", ["entries", "the entry", "its receipts"])
-def test_nothing_is_written_through_a_link(store, entrant, tmp_path, place):
+def test_accepting_writes_no_file_through_a_link(store, entrant, tmp_path, place):
     one = entrant()
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -61,10 +61,10 @@ def test_nothing_is_written_through_a_link(store, entrant, tmp_path, place):
     assert list(outside.iterdir()) == []
 
 
-def test_nothing_is_deleted_through_a_link(store, entrant, tmp_path):
+def test_removing_deletes_no_file_through_a_link(store, entrant, tmp_path):
     one = entrant()
     record = accept(store, one.bundle, one.verified)
-    moved(entry_folder(store, record.bundle), tmp_path / "elsewhere")
+    replace_with_link(entry_folder(store, record.bundle), tmp_path / "elsewhere")
     with pytest.raises(DataError, match="a symbolic link"):
         remove(store, one.digest, "asked for", delete=True)
     assert (tmp_path / "elsewhere" / "bundle" / "submission.json").is_file()

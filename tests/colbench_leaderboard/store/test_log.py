@@ -34,7 +34,7 @@ def lines(path):
 
 
 def chained(records):
-    """Return the bytes of records whose hashes all fit, as a forger would make them."""
+    """Return the bytes of records with a valid hash chain, as the log or a forger would write them."""
     previous, content = FIRST, b""
     for record in records:
         fields = sorted((record | {"previous": previous}).items())
@@ -53,7 +53,7 @@ def test_an_empty_store_has_an_empty_log(store):
     assert (log.records, log.head, log.torn) == ((), FIRST, False)
 
 
-def test_what_was_appended_is_read(store, log):
+def test_appended_records_are_read_back(store, log):
     found = read_log(store)
     assert [r.number for r in found.records] == [1, 2, 3]
     assert [r.decision for r in found.records] == ["accepted", "refused", "removed"]
@@ -61,7 +61,7 @@ def test_what_was_appended_is_read(store, log):
     assert found.head == hashlib.sha256(lines(log)[-1].rstrip()).hexdigest()
 
 
-def test_the_time_is_that_of_source_date_epoch_if_it_is_set(store, monkeypatch):
+def test_source_date_epoch_sets_the_time_of_a_record(store, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1795478400")
     with writing(store) as log:
         assert log.append("accepted", A, receipt=RECEIPT).time == "2026-11-24T00:00:00Z"
@@ -70,7 +70,7 @@ def test_the_time_is_that_of_source_date_epoch_if_it_is_set(store, monkeypatch):
             log.append("accepted", B, receipt=RECEIPT)
 
 
-def test_each_line_names_the_one_before(log):
+def test_each_line_contains_the_hash_of_the_previous_line(log):
     previous = [record["previous"] for record in records(log)]
     assert previous == [
         FIRST,
@@ -78,7 +78,7 @@ def test_each_line_names_the_one_before(log):
     ]
 
 
-def test_the_bundles_that_stand_are_those_accepted_last(store, log):
+def test_current_entries_exclude_removed_ones_and_have_their_last_record(store, log):
     assert read_log(store).standing() == {}
     with writing(store) as writer:
         writer.append("accepted", A, receipt=RECEIPT)
@@ -89,9 +89,8 @@ def test_the_bundles_that_stand_are_those_accepted_last(store, log):
     assert read_log(store).standing() == {A: kept}
 
 
-def test_a_log_of_hand_made_lines_that_fit_is_read(store, log):
-    whole = log.read_bytes()
-    assert chained(records(log)) == whole
+def test_the_log_is_a_hash_chain_of_canonical_json_lines(log):
+    assert log.read_bytes() == chained(records(log))
 
 
 def changed(log):
@@ -112,16 +111,16 @@ def without_the_middle(log):
     log.write_bytes(first + third)
 
 
-def said_twice(log):
+def repeated(log):
     first, *_ = lines(log)
     log.write_bytes(first + log.read_bytes())
 
 
 @pytest.mark.parametrize(
     ("attack", "line"),
-    [(changed, 3), (swapped, 1), (without_the_first, 1), (without_the_middle, 2), (said_twice, 2)],
+    [(changed, 3), (swapped, 1), (without_the_first, 1), (without_the_middle, 2), (repeated, 2)],
 )
-def test_a_log_whose_lines_were_touched_is_refused(store, log, attack, line):
+def test_a_log_with_changed_moved_removed_or_repeated_lines_is_refused(store, log, attack, line):
     attack(log)
     with pytest.raises(DataError, match=rf"^log\.jsonl, line {line}: .*changed, moved or removed"):
         read_log(store)
@@ -155,7 +154,7 @@ FORGED = [
 
 
 @pytest.mark.parametrize(("fields", "reason"), FORGED)
-def test_a_forged_record_is_refused_however_well_it_is_chained(store, log, fields, reason):
+def test_an_invalid_record_is_refused_even_with_a_valid_hash_chain(store, log, fields, reason):
     first, second, third = records(log)
     forged = {k: v for k, v in (second | fields).items() if v is not None}
     log.write_bytes(chained([first, forged, third]))
@@ -175,19 +174,19 @@ ODD = [
 
 
 @pytest.mark.parametrize(("line", "reason"), ODD)
-def test_a_line_that_is_no_record_is_refused(store, log, line, reason):
+def test_a_line_that_is_not_a_record_is_refused(store, log, line, reason):
     log.write_bytes(log.read_bytes() + line + b"\n")
     with pytest.raises(DataError, match=rf"^log\.jsonl, line 4: .*({reason})"):
         read_log(store)
 
 
-def test_another_spelling_of_the_same_record_is_refused(store, log):
+def test_a_record_in_noncanonical_json_is_refused(store, log):
     log.write_bytes(lines(log)[0].replace(b":", b": ", 1))
     with pytest.raises(DataError, match="line 1: not canonical"):
         read_log(store)
 
 
-def test_a_log_that_was_truncated_or_rewritten_is_found_out_by_its_noted_head(store, log):
+def test_a_saved_head_detects_a_truncated_or_rewritten_log(store, log):
     noted = read_log(store).head
     assert read_log(store, noted).head == noted
     whole = log.read_bytes()
@@ -206,7 +205,7 @@ def test_a_log_that_was_truncated_or_rewritten_is_found_out_by_its_noted_head(st
     assert len(read_log(store, noted).records) == 4
 
 
-def test_a_torn_last_line_is_no_decision_and_goes_with_the_next(store, log):
+def test_a_torn_last_line_is_ignored_and_replaced_by_the_next_record(store, log):
     whole = log.read_bytes()
     log.write_bytes(whole + b'{"bundle":"aa')
     found = read_log(store)
@@ -217,7 +216,7 @@ def test_a_torn_last_line_is_no_decision_and_goes_with_the_next(store, log):
     assert log.read_bytes().startswith(whole)
 
 
-def test_a_record_for_which_the_disk_has_no_room_is_not_written_in_part(store, log):
+def test_a_record_that_does_not_fit_on_the_disk_is_not_partly_written(store, log):
     before = log.read_bytes()
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     with writing(store) as writer:
@@ -232,14 +231,14 @@ def test_a_record_for_which_the_disk_has_no_room_is_not_written_in_part(store, l
         assert writer.append("accepted", C, receipt=RECEIPT).number == 4
 
 
-def test_what_may_not_come_next_is_not_written(store, log):
+def test_a_decision_out_of_order_is_not_written(store, log):
     before = log.read_bytes()
     with writing(store) as writer, pytest.raises(UserError, match="cannot be the first"):
         writer.append("removed", C, reason="x")
     assert log.read_bytes() == before
 
 
-def test_nobody_appends_to_a_log_that_does_not_hold_together(store, log):
+def test_a_damaged_log_cannot_be_opened_for_writing(store, log):
     changed(log)
     before = log.read_bytes()
     with pytest.raises(DataError, match="line 3"), writing(store):
@@ -261,14 +260,14 @@ def test_one_process_writes_at_a_time(store):
     assert subprocess.run([sys.executable, "-c", other, str(store)], check=True).returncode == 0
 
 
-def test_a_folder_without_a_log_is_no_store(tmp_path):
+def test_a_folder_without_a_log_is_not_a_store(tmp_path):
     with pytest.raises(DataError, match="is not a store.*leaderboard init"):
         read_log(tmp_path)
     with pytest.raises(DataError, match="is not a store"), writing(tmp_path):
         pass
 
 
-def test_a_log_that_is_a_link_is_not_written_through(store, tmp_path):
+def test_a_log_that_is_a_symbolic_link_is_refused(store, tmp_path):
     (tmp_path / "elsewhere").touch()
     (store / LOG).unlink()
     os.symlink(tmp_path / "elsewhere", store / LOG)
@@ -278,7 +277,7 @@ def test_a_log_that_is_a_link_is_not_written_through(store, tmp_path):
         read_log(store)
 
 
-def test_a_log_with_another_name_is_read_but_not_written(store, log, tmp_path):
+def test_a_log_with_a_second_hard_link_is_read_but_not_written(store, log, tmp_path):
     os.link(log, tmp_path / "elsewhere")
     before = log.read_bytes()
     with pytest.raises(DataError, match="has another name"), writing(store):
@@ -290,14 +289,14 @@ def test_a_log_with_another_name_is_read_but_not_written(store, log, tmp_path):
         writer.append("accepted", C, receipt=RECEIPT)
 
 
-def test_a_log_that_is_a_pipe_is_refused_and_nobody_waits_for_it(store):
+def test_a_log_that_is_a_pipe_is_refused_without_waiting(store):
     (store / LOG).unlink()
     os.mkfifo(store / LOG)
     with pytest.raises(DataError, match="not a regular file"):
         read_log(store)
 
 
-def test_a_bundle_is_found_by_how_its_digest_begins(store, log):
+def test_a_bundle_is_found_by_a_unique_prefix_of_its_digest(store, log):
     assert find(read_log(store), "aa") == A
     with pytest.raises(UserError, match="no bundle in the log"):
         find(read_log(store), "0")
@@ -305,7 +304,7 @@ def test_a_bundle_is_found_by_how_its_digest_begins(store, log):
         find(read_log(store), "")
 
 
-def test_two_entries_whose_pages_would_have_the_same_address_are_not_both_taken(store):
+def test_entries_with_the_same_first_12_digits_cannot_both_be_accepted(store):
     taken, like = "ab" * 32, "ab" * 6 + "cd" * 26
     with writing(store) as log:
         log.append("accepted", taken, receipt="ef" * 32)
@@ -316,8 +315,8 @@ def test_two_entries_whose_pages_would_have_the_same_address_are_not_both_taken(
 
 
 @pytest.fixture
-def here(store, monkeypatch):
-    """Return the store as the working folder, which everyone may read but not write."""
+def read_only_store(store, monkeypatch):
+    """Return the store as the working folder, which other users may read but not write."""
     (store / LOG).chmod(0o444)
     store.chmod(0o755)
     monkeypatch.chdir(store)
@@ -325,8 +324,8 @@ def here(store, monkeypatch):
 
 
 @pytest.fixture
-def somebody():
-    """Yield a user who may not write what belongs to others: root may, whatever the mode says."""
+def unprivileged_user():
+    """Run the test without root's rights, because file modes do not restrict root."""
     if os.geteuid():
         yield
         return
@@ -335,7 +334,7 @@ def somebody():
     os.seteuid(0)
 
 
-def test_a_store_that_is_read_only_is_a_store_all_the_same(here, somebody):
+def test_a_read_only_store_is_reported_as_not_writable(read_only_store, unprivileged_user):
     said = r"log\.jsonl cannot be written \(Permission denied"
-    with pytest.raises(UserError, match=said), writing(here):
+    with pytest.raises(UserError, match=said), writing(read_only_store):
         pass

@@ -1,4 +1,4 @@
-"""Signed receipts and heads of the log, with real keys of ssh-keygen."""
+"""Signed receipts and heads of the log, with real keys from ssh-keygen."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from colbench_leaderboard.store.signing import Keepers
 
 @pytest.fixture(scope="session")
 def keys(tmp_path_factory):
-    """Return two keys: a keeper's, and another person's."""
+    """Return a folder with two keys: a keeper's and another person's."""
     folder = tmp_path_factory.mktemp("keys")
     for name in ("keeper", "stranger"):
         words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", folder / name]
@@ -55,7 +55,7 @@ def receipt_signature(store):
     return verified_folder(store, record.bundle, record.receipt) / "receipt.json.sig"
 
 
-def test_a_signed_store_is_whole_and_tells_who_signed(signed):
+def test_an_audit_of_a_signed_store_finds_no_faults_and_names_the_keepers(signed):
     found = audit(signed)
     assert (found.faults, found.signed, found.keepers) == ((), 3, ("keeper@example.org",))
     assert [(head.records, head.follows) for head in read_heads(signed)] == [(1, 0), (3, 1)]
@@ -67,7 +67,7 @@ def test_signing_again_changes_nothing(signed, keys):
     assert {path: path.read_bytes() for path in signed.rglob("*") if path.is_file()} == before
 
 
-def test_anybody_can_check_a_receipt_with_ssh_keygen_alone(signed):
+def test_a_receipt_can_be_checked_with_ssh_keygen_alone(signed):
     signature = receipt_signature(signed)
     words = ["ssh-keygen", "-Y", "verify", "-f", signed / SIGNERS, "-I", "keeper@example.org"]
     words += ["-n", "colbench-receipt", "-s", signature]
@@ -76,7 +76,7 @@ def test_anybody_can_check_a_receipt_with_ssh_keygen_alone(signed):
     assert subprocess.run(words, input=receipt + b" ", check=False).returncode != 0
 
 
-def cut_back(store, keys):
+def truncated_log(store, keys):
     lines = (store / LOG).read_bytes().splitlines(keepends=True)
     (store / LOG).write_bytes(b"".join(lines[:2]))
     return r"heads/3\.txt: the log had 3 records, but now has 2: it was truncated"
@@ -114,7 +114,7 @@ def signed_by_a_stranger(store, keys):
     return r"heads/1\.txt: its signature was made with a key that is missing from .*signers"
 
 
-def another_kind_of_signature(store, keys):
+def signature_of_another_kind(store, keys):
     statement = read_head(store / HEADS / "3.txt").statement
     words = ["ssh-keygen", "-Y", "sign", "-q", "-f", keys / "keeper", "-n", "colbench-receipt"]
     made = subprocess.run(words, input=statement.encode(), capture_output=True, check=True)
@@ -122,7 +122,7 @@ def another_kind_of_signature(store, keys):
     return r"heads/3\.txt: its signature is for different content"
 
 
-def a_key_that_was_not_valid(store, keys):
+def expired_key(store, keys):
     options = 'valid-before="20200101" '
     (store / SIGNERS).write_text(signers(keys, "keeper", options=options))
     return r"heads/1\.txt: its signature (is for|was made with)"
@@ -133,7 +133,7 @@ def without_a_receipts_signature(store, keys):
     return r"receipt\.json\.sig: missing"
 
 
-def with_that_of_another_receipt(store, keys):
+def signature_of_another_receipt(store, keys):
     other = read_log(store).records[1]
     theirs = verified_folder(store, other.bundle, other.receipt) / "receipt.json.sig"
     shutil.copyfile(theirs, receipt_signature(store))
@@ -145,29 +145,29 @@ def without_signers(store, keys):
     return "signers: missing, but the log has signed heads"
 
 
-def something_else_among_the_heads(store, keys):
+def unknown_file_among_the_heads(store, keys):
     (store / HEADS / "notes").touch()
     return "heads/notes: not a signed head"
 
 
-def a_head_under_another_number(store, keys):
+def misnumbered_head(store, keys):
     (store / HEADS / "3.txt").rename(store / HEADS / "2.txt")
     return r"heads/2\.txt: the name must be 3\.txt"
 
 
-def a_head_that_is_a_link(store, keys):
+def linked_head(store, keys):
     (store / HEADS / "3.txt").rename(store / "3.txt")
     (store / HEADS / "3.txt").symlink_to(store / "3.txt")
     return r"heads/3\.txt: a symbolic link"
 
 
-def heads_that_are_elsewhere(store, keys):
+def linked_heads_folder(store, keys):
     (store / HEADS).rename(store / "others")
     (store / HEADS).symlink_to(store / "others")
     return "heads: a symbolic link"
 
 
-def a_link_for_a_receipts_signature(store, keys):
+def linked_receipt_signature(store, keys):
     path = receipt_signature(store)
     path.rename(store / "signature")
     path.symlink_to(store / "signature")
@@ -177,33 +177,33 @@ def a_link_for_a_receipts_signature(store, keys):
 @pytest.mark.parametrize(
     "attack",
     [
-        cut_back,
+        truncated_log,
         rewritten,
         without_a_head,
         without_the_last_head,
         appended,
         changed_statement,
         signed_by_a_stranger,
-        another_kind_of_signature,
-        a_key_that_was_not_valid,
+        signature_of_another_kind,
+        expired_key,
         without_a_receipts_signature,
-        with_that_of_another_receipt,
+        signature_of_another_receipt,
         without_signers,
-        something_else_among_the_heads,
-        a_head_under_another_number,
-        a_head_that_is_a_link,
-        heads_that_are_elsewhere,
-        a_link_for_a_receipts_signature,
+        unknown_file_among_the_heads,
+        misnumbered_head,
+        linked_head,
+        linked_heads_folder,
+        linked_receipt_signature,
     ],
 )
-def test_what_is_not_as_it_was_signed_is_found(signed, keys, attack):
+def test_each_change_to_a_signed_store_is_reported_as_a_fault(signed, keys, attack):
     expected = attack(signed, keys)
     faults = "\n".join(audit(signed).faults)
     assert re.search(expected, faults), faults
 
 
 def rebuilt(store, folder, entrant, keys):
-    """Return a store that was written again with other decisions, and signed by a stranger."""
+    """Return a store that was rewritten with other decisions and signed by a stranger."""
     again = folder / "again"
     make_store(again)
     (again / SIGNERS).write_text(signers(keys, "stranger"))
@@ -214,7 +214,7 @@ def rebuilt(store, folder, entrant, keys):
     return again
 
 
-def test_a_store_that_was_written_again_is_whole_but_for_those_who_know_its_keepers(
+def test_a_rewritten_store_passes_its_own_audit_but_not_with_saved_signers(
     signed, tmp_path, entrant, keys, capsys
 ):
     (tmp_path / "known").write_text(signers(keys, "keeper"))
@@ -227,7 +227,7 @@ def test_a_store_that_was_written_again_is_whole_but_for_those_who_know_its_keep
     assert "its signature was made with a key that is missing from" in capsys.readouterr().out
 
 
-def test_a_published_head_shows_what_the_store_itself_cannot(
+def test_a_published_head_detects_a_rewritten_or_truncated_store(
     signed, tmp_path, entrant, keys, capsys
 ):
     published = tmp_path / "head.txt"
@@ -249,7 +249,7 @@ def test_a_published_head_shows_what_the_store_itself_cannot(
     assert "the log had 3 records, but now has 2: it was truncated" in capsys.readouterr().err
 
 
-def test_a_head_is_read_as_it_was_posted(signed, tmp_path):
+def test_a_posted_head_is_read_despite_blank_lines_and_crlf(signed, tmp_path):
     path = tmp_path / "post.txt"
     path.write_text("\n\n" + newest_head(signed, read_log(signed)).text.replace("\n", "\r\n"))
     assert read_head(path) == read_heads(signed)[-1]
@@ -258,7 +258,7 @@ def test_a_head_is_read_as_it_was_posted(signed, tmp_path):
         Keepers(signed / SIGNERS).signer(b"", read_head(path).signature, "colbench-head", "2026")
 
 
-def test_an_unsigned_store_says_so_and_has_a_head_to_publish(store, entrant, tmp_path, capsys):
+def test_an_unsigned_store_has_a_head_and_is_reported_as_unsigned(store, entrant, tmp_path, capsys):
     assert main(["leaderboard", "head", str(store)]) == 2
     assert "the log has no record" in capsys.readouterr().err
     one = entrant()
@@ -275,9 +275,7 @@ def test_an_unsigned_store_says_so_and_has_a_head_to_publish(store, entrant, tmp
     assert (found["signed"], found["keepers"]) == (0, [])
 
 
-def test_a_store_is_begun_with_its_keepers_and_signed_as_it_decides(
-    tmp_path, entrant, keys, capsys
-):
+def test_a_store_with_signers_is_signed_when_a_decision_has_a_key(tmp_path, entrant, keys, capsys):
     (tmp_path / "keepers").write_text(signers(keys, "keeper"))
     store, one = tmp_path / "kept", entrant()
     flags = ["--signers", str(tmp_path / "keepers")]
@@ -304,7 +302,7 @@ def test_a_store_is_begun_with_its_keepers_and_signed_as_it_decides(
         ("rubbish", r"--key .*rubbish: cannot sign: "),
     ],
 )
-def test_a_key_that_cannot_sign_is_the_keepers_mistake(store, entrant, keys, key, message):
+def test_a_key_that_cannot_sign_is_reported_and_signs_nothing(store, entrant, keys, key, message):
     (keys / "rubbish").write_text("not a key\n")
     (keys / "rubbish").chmod(0o600)
     (store / SIGNERS).write_text(signers(keys, "keeper"))
@@ -325,13 +323,13 @@ def test_a_key_that_cannot_sign_is_the_keepers_mistake(store, entrant, keys, key
         ("ssh-ed25519 AAAAC3Nz\n", "line 1: not a name and a public key"),
     ],
 )
-def test_a_list_of_keepers_that_is_none_is_named(store, keys, content, message):
+def test_an_invalid_signers_file_is_reported(store, keys, content, message):
     (store / SIGNERS).write_text(content)
     with pytest.raises(UserError, match=message):
         audit(store)
 
 
-def test_a_store_without_keepers_is_not_signed(store, entrant, keys):
+def test_a_store_without_signers_cannot_be_signed(store, entrant, keys):
     one = entrant()
     accept(store, one.bundle, one.verified)
     with pytest.raises(UserError, match="signers: the list of the keepers' public keys is missing"):
@@ -344,12 +342,12 @@ def test_a_log_that_contradicts_its_signatures_is_not_signed_again(signed, keys)
         sign_store(signed, keys / "keeper")
 
 
-def test_without_ssh_keygen_the_error_names_its_package(signed, monkeypatch):
+def test_a_missing_ssh_keygen_is_reported_with_its_package(signed, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(UserError, match="apt install openssh-client"):
         audit(signed)
 
 
-def test_the_heads_folder_has_nothing_left_over(signed):
+def test_signing_leaves_no_temporary_files(signed):
     assert sorted(path.name for path in (signed / HEADS).iterdir()) == ["1.txt", "3.txt"]
     assert not list(Path(signed).rglob("*.part"))

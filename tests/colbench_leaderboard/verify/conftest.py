@@ -21,7 +21,7 @@ from colbench_tasks.families import FAMILIES
 from colbench_tasks.generate import generate
 
 Change = Callable[[list[dict[str, Any]]], object]
-"""Changes a list of trajectories in place."""
+"""A function that changes a list of trajectories in place."""
 DIALOGUES = "trajectories/000.jsonl"
 
 AGENTS = """
@@ -49,7 +49,7 @@ class Parrot:
 
 
 @pytest.fixture(scope="session")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with six tasks of two families in `tasks.jsonl`, and agents in `agents.py`."""
     folder = tmp_path_factory.mktemp("place")
     tasks = [
@@ -62,14 +62,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def tasks(place: Path) -> list[Task]:
-    """Return the tasks of every bundle."""
-    return read_tasks(place / "tasks.jsonl")
+def tasks(workspace: Path) -> list[Task]:
+    """Return the tasks of all bundles."""
+    return read_tasks(workspace / "tasks.jsonl")
 
 
 @pytest.fixture(scope="session")
 def submission() -> Callable[[str], Submission]:
-    """Return what is said of an entry on the open track, by its name."""
+    """Return a function that makes the submission of an entry in the open track from its name."""
     return lambda name: Submission(
         name=name,
         organization="Workshop",
@@ -83,16 +83,16 @@ def submission() -> Callable[[str], Submission]:
 
 
 @pytest.fixture(scope="session")
-def bundle_of(place: Path, submission: Callable[[str], Submission]) -> Callable[..., Path]:
-    """Return a function that makes a run's bundle from a name, flags of `colbench eval` and an exit code, once each."""
+def bundle_of(workspace: Path, submission: Callable[[str], Submission]) -> Callable[..., Path]:
+    """Return a function that makes the bundle of a run of `colbench eval` with these flags, once per name."""
     made: dict[str, tuple[str, ...]] = {}
 
     def make(name: str, *flags: str, code: int = 0) -> Path:
-        out = place / "bundles" / name
+        out = workspace / "bundles" / name
         assert made.setdefault(name, flags) == flags, f"{name}: another bundle has this name"
         if not out.exists():
-            run = place / "runs" / name
-            tasks = ("--tasks", str(place / "tasks.jsonl"), "--sandbox-workers", "2")
+            run = workspace / "runs" / name
+            tasks = ("--tasks", str(workspace / "tasks.jsonl"), "--sandbox-workers", "2")
             assert main(["eval", *tasks, "--out", str(run), *flags]) == code
             pack(draft(run, submission(name)), out)
         return out
@@ -102,18 +102,18 @@ def bundle_of(place: Path, submission: Callable[[str], Submission]) -> Callable[
 
 @pytest.fixture(scope="session")
 def interviewer(bundle_of: Callable[..., Path]) -> Path:
-    """Return six dialogues with questions, all solved."""
+    """Return a bundle of six dialogues with questions, all solved."""
     return bundle_of("interviewer", "--agent", "interviewer")
 
 
 @pytest.fixture(scope="session")
 def guesser(bundle_of: Callable[..., Path]) -> Path:
-    """Return six dialogues without a question."""
+    """Return a bundle of six dialogues without questions."""
     return bundle_of("guesser", "--agent", "guesser")
 
 
 class Forge:
-    """A forger: it copies a bundle, plants something, and rewrites the manifest."""
+    """A forger that copies a bundle, changes the copy, and rewrites the manifest."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -127,7 +127,7 @@ class Forge:
         submission: Callable[[dict[str, Any]], object] | None = None,
         text: tuple[str, str] | None = None,
     ) -> Path:
-        """Return the forged copy: `change` works on the trajectories, `text` replaces a text in them once."""
+        """Return the forged copy: `change` edits the trajectories, and `text` replaces one text in them."""
         copy = self.folder / "forged"
         shutil.copytree(bundle, copy)
         if change:
@@ -150,19 +150,19 @@ class Forge:
 
 @pytest.fixture
 def forge(tmp_path: Path) -> Forge:
-    """See `Forge`."""
+    """Return a `Forge`."""
     return Forge(tmp_path)
 
 
 class Verifier:
-    """A receiver, which verifies a bundle by the command line."""
+    """A receiver who verifies bundles with the command line."""
 
-    def __init__(self, place: Path, folder: Path) -> None:
-        self.place, self.folder = place, folder
+    def __init__(self, workspace: Path, folder: Path) -> None:
+        self.workspace, self.folder = workspace, folder
 
     def __call__(self, bundle: Path, *flags: str, code: int) -> dict[str, Any]:
-        """Return the receipt; the exit code has to be `code`."""
-        tasks = () if "--tasks" in flags else ("--tasks", str(self.place / "tasks.jsonl"))
+        """Return the receipt, after checking that the exit code is `code`."""
+        tasks = () if "--tasks" in flags else ("--tasks", str(self.workspace / "tasks.jsonl"))
         out = self.folder / "verified"
         argv = ["verify", str(bundle), *tasks, "--out", str(out), "--sandbox-workers", "2", *flags]
         assert main(argv) == code
@@ -170,12 +170,12 @@ class Verifier:
         return dict(json.loads(receipt.read_bytes())) if receipt.exists() else {}
 
     def rules(self, bundle: Path, *flags: str, code: int) -> set[str]:
-        """Return the rules that a receipt says to be broken, but for notes."""
+        """Return the broken rules in the receipt, without notes."""
         receipt = self(bundle, *flags, code=code)
         return {one["rule"] for one in receipt["findings"] if one["severity"] != "note"}
 
 
 @pytest.fixture
-def verify(place: Path, tmp_path: Path) -> Verifier:
-    """See `Verifier`."""
-    return Verifier(place, tmp_path)
+def verify(workspace: Path, tmp_path: Path) -> Verifier:
+    """Return a `Verifier`."""
+    return Verifier(workspace, tmp_path)

@@ -20,7 +20,7 @@ def only_finding(receipt, rule):
     return found
 
 
-def test_a_forged_task_body_is_refused_by_its_hash(interviewer, forge, verify):
+def test_a_forged_request_is_refused_by_the_task_hash(interviewer, forge, verify):
     def forged(lines):
         lines[2]["request"], lines[2]["task_hash"] = REQUEST, "0" * 64
 
@@ -38,7 +38,7 @@ def test_an_edited_first_message_is_refused(interviewer, forge, verify):
     assert (found["file"], found["line"]) == ("trajectories/000.jsonl", 1)
 
 
-def test_a_cell_of_a_task_that_the_receiver_does_not_have_is_refused(interviewer, forge, verify):
+def test_a_cell_of_an_unknown_task_is_refused(interviewer, forge, verify):
     bundle = forge(interviewer, lambda lines: lines[5].update(task_id="zebra"))
     assert "grid.unknown-task" in verify.rules(bundle, code=1)
 
@@ -48,12 +48,12 @@ def test_a_cell_beyond_the_trials_is_refused(interviewer, forge, verify):
     assert verify.rules(bundle, code=1) == {"grid.extra-trial"}
 
 
-def test_a_seed_of_ones_own_choice_is_refused(interviewer, forge, verify):
+def test_a_wrong_seed_is_refused(interviewer, forge, verify):
     bundle = forge(interviewer, lambda lines: lines[0].update(seed=lines[0]["seed"] + 1))
     assert verify.rules(bundle, code=1) == {"grid.seed"}
 
 
-def test_a_cell_that_was_dropped_counts_0_and_is_flagged(guesser, interviewer, forge, verify):
+def test_a_missing_cell_scores_0_and_is_flagged(interviewer, forge, verify):
     receipt = verify(forge(interviewer, lambda lines: lines.pop(3)), code=0)
     assert only_finding(receipt, "grid.missing-cell")["severity"] == "flag"
     scores = (verify.folder / "verified/scores.jsonl").read_text().splitlines()
@@ -64,7 +64,7 @@ def test_a_cell_that_was_dropped_counts_0_and_is_flagged(guesser, interviewer, f
     assert summary["success"]["mean"] == round(5 / 6, 6)
 
 
-def test_a_smaller_grid_in_the_lock_does_not_hide_what_was_dropped(interviewer, forge, verify):
+def test_a_smaller_task_count_in_the_lock_does_not_hide_a_missing_cell(interviewer, forge, verify):
     bundle = forge(
         interviewer,
         lambda lines: lines.pop(3),
@@ -74,7 +74,9 @@ def test_a_smaller_grid_in_the_lock_does_not_hide_what_was_dropped(interviewer, 
 
 
 @pytest.mark.parametrize("boundary", ["endpoint", "simulator", "sandbox"])
-def test_a_failure_that_is_said_to_be_somebody_elses_counts_0(interviewer, forge, verify, boundary):
+def test_a_claimed_failure_outside_the_agent_scores_0_and_is_flagged(
+    interviewer, forge, verify, boundary
+):
     def excuse(lines):
         lines[1].pop("answer")
         lines[1]["turns"].pop()
@@ -98,7 +100,7 @@ def test_an_eleventh_turn_is_refused(interviewer, forge, verify):
     assert "11 turns; at most 10" in found["message"]
 
 
-def test_human_replies_that_were_never_made_are_caught_by_asking_again(interviewer, forge, verify):
+def test_an_invented_human_reply_is_detected_by_the_replay(interviewer, forge, verify):
     def make_up(lines):
         lines[4]["turns"][1]["human"] = "Whatever you think is best is what I have in mind."
 
@@ -127,13 +129,13 @@ def test_references_pasted_in_as_answers_are_flagged(guesser, forge, verify, tas
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
-def test_a_number_that_is_none_is_refused(interviewer, forge, verify, capsys, number):
+def test_a_number_that_is_not_finite_is_refused(interviewer, forge, verify, number):
     bundle = forge(interviewer, text=('"trial":0', f'"trial":{number}'))
     found = only_finding(verify(bundle, code=1), "json.number")
     assert (found["file"], found["line"]) == ("trajectories/000.jsonl", 1)
 
 
-def test_two_entries_with_the_same_transcripts_are_flagged(interviewer, forge, verify):
+def test_an_entry_with_the_transcripts_of_another_is_flagged(interviewer, forge, verify):
     renamed = forge(interviewer, submission=lambda one: one.update(name="Somebody else"))
     alone = verify(renamed, code=0)
     assert "audit.duplicates" not in {one["rule"] for one in alone["findings"]}
@@ -146,8 +148,8 @@ def test_two_entries_with_the_same_transcripts_are_flagged(interviewer, forge, v
         assert duplicated(msgspec.convert(receipt, Receipt)) == [bundle.digest]
 
 
-def test_turns_that_told_something_leave_a_gap_where_they_are_cut_out(interviewer, forge, verify):
-    """The rule-based human says the same to each question, whatever was said before."""
+def test_removing_turns_that_disclosed_facts_is_flagged(interviewer, forge, verify):
+    """Remove turns, which the replay does not detect: the human's replies do not depend on earlier turns."""
 
     def cut(lines):
         for line in lines:
@@ -157,19 +159,21 @@ def test_turns_that_told_something_leave_a_gap_where_they_are_cut_out(interviewe
     assert only_finding(receipt, "audit.undisclosed")["severity"] == "flag"
 
 
-def test_a_bundle_is_no_duplicate_of_itself_nor_of_other_dialogues(interviewer, guesser, verify):
+def test_a_bundle_is_not_a_duplicate_of_itself_or_of_different_dialogues(
+    interviewer, guesser, verify
+):
     others = ("--against", str(interviewer), "--against", str(guesser))
     assert verify.rules(interviewer, *others, code=0) == set()
 
 
-def test_what_the_human_saw_is_read_anew_from_the_raw_reply(interviewer, forge, verify):
+def test_a_message_that_does_not_follow_from_the_raw_reply_is_refused(interviewer, forge, verify):
     def change(lines):
         lines[0]["turns"][0]["said"] = "What may I know?"
 
     assert "protocol.said" in verify.rules(forge(interviewer, change), code=1)
 
 
-def test_the_answer_is_read_anew_from_the_raw_reply(interviewer, forge, verify):
+def test_an_answer_that_does_not_follow_from_the_raw_reply_is_refused(interviewer, forge, verify):
     bundle = forge(interviewer, lambda lines: lines[0].update(answer="def f(): return 1"))
     assert verify.rules(bundle, code=1) == {"protocol.answer"}
 
@@ -260,12 +264,12 @@ def test_a_changed_lock_is_refused(interviewer, forge, verify, change, rule):
     assert broken[0]["file"] == LOCK
 
 
-def test_an_entry_for_the_standard_track_has_to_be_like_the_others(interviewer, forge, verify):
+def test_an_entry_that_breaks_the_standard_tracks_rules_is_refused(interviewer, forge, verify):
     bundle = forge(interviewer, submission=lambda one: one.update(track="standard"))
     assert verify.rules(bundle, code=1) == {"lock.standard"}
 
 
-def test_a_changed_file_is_refused_by_the_manifest_and_there_is_no_receipt(
+def test_a_file_that_contradicts_the_manifest_is_refused_without_a_receipt(
     interviewer, forge, verify, capsys
 ):
     bundle = forge(interviewer)
@@ -277,7 +281,7 @@ def test_a_changed_file_is_refused_by_the_manifest_and_there_is_no_receipt(
     assert "manifest.digest" in said
 
 
-def test_a_changed_manifest_is_another_bundle(interviewer, forge, verify, capsys):
+def test_a_changed_manifest_is_refused_without_a_receipt(interviewer, forge, verify, capsys):
     bundle = forge(interviewer)
     content = (bundle / MANIFEST).read_bytes()
     (bundle / MANIFEST).write_bytes(content.replace(content[:8], b"00000000", 1))
@@ -285,7 +289,7 @@ def test_a_changed_manifest_is_another_bundle(interviewer, forge, verify, capsys
     assert "manifest.digest" in capsys.readouterr().out
 
 
-def test_a_score_in_what_is_sent_is_refused(interviewer, forge, verify, capsys):
+def test_a_score_in_the_submission_is_refused(interviewer, forge, verify, capsys):
     assert verify(forge(interviewer, submission=lambda one: one.update(score=1.0)), code=1) == {}
     said = capsys.readouterr().out
     assert "submission.json" in said
@@ -298,8 +302,8 @@ def test_a_score_in_a_trajectory_is_refused(interviewer, forge, verify):
     assert (found["file"], found["line"]) == ("trajectories/000.jsonl", 1)
 
 
-def test_a_human_who_speaks_like_an_agent_is_flagged(guesser, forge, verify, tasks):
-    """Verify without replay, which would show that the reply was made up."""
+def test_a_human_who_writes_the_answer_marker_is_flagged(guesser, forge, verify, tasks):
+    """Verify without replay, which would detect the invented reply."""
 
     def invert(lines):
         first = {"raw": "Hm.", "said": "Hm.", "human": "I WANT TO ANSWER: x"}

@@ -1,4 +1,4 @@
-"""Ways around a defence: copies in other clothes, answers and messages made to break or to hold up who reads them."""
+"""Ways around a defense: disguised copies, and texts that are meant to crash or slow down their readers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from colbench_leaderboard.verify.guessing import GuessRates
 from colbench_leaderboard.verify.lock import MOST
 
 
-def in_private(lines):
+def with_private_text(lines):
     for line in lines:
         for turn in line["turns"]:
             turn["raw"] = f"A thought of my own. OUTPUT: {turn['raw']}"
@@ -42,8 +42,10 @@ def reworded(lines):
         line["turns"][-1]["raw"] = f"I WANT TO ANSWER:\n{line['answer']}"
 
 
-def test_a_copy_with_a_word_more_a_question_and_a_comment_is_flagged(interviewer, forge, verify):
-    """The human is not asked again here, as other words may get another reply."""
+def test_a_copy_with_an_extra_word_per_question_and_a_comment_is_flagged(
+    interviewer, forge, verify
+):
+    """Verify without replay, because other words may get another reply."""
     copy = forge(interviewer, reworded, submission=lambda one: one.update(name="Somebody else"))
     receipt = verify(copy, "--against", str(interviewer), "--replay", "0", code=0)
     (found,) = [one for one in receipt["findings"] if one["rule"] == "audit.duplicates"]
@@ -51,16 +53,16 @@ def test_a_copy_with_a_word_more_a_question_and_a_comment_is_flagged(interviewer
     assert "0 of them word for word" in found["message"]
 
 
-@pytest.mark.parametrize("dress", [in_private, in_other_layout])
-def test_transcripts_in_other_clothes_are_still_the_same(interviewer, forge, verify, dress):
-    """The human is not asked again here, as what was said to it may be in capitals."""
+@pytest.mark.parametrize("dress", [with_private_text, in_other_layout])
+def test_disguised_transcripts_are_detected_as_duplicates(interviewer, forge, verify, dress):
+    """Verify without replay, because the messages to the human may be in capitals."""
     copy = forge(interviewer, dress, submission=lambda one: one.update(name="Somebody else"))
     receipt = verify(copy, "--against", str(interviewer), "--replay", "0", code=0)
     (found,) = [one for one in receipt["findings"] if one["rule"] == "audit.duplicates"]
     assert "6 of 6 dialogues" in found["message"]
 
 
-def test_transcripts_under_other_seeds_and_trials_are_still_the_same(
+def test_transcripts_with_other_seeds_and_trials_are_detected_as_duplicates(
     interviewer, bundle_of, verify
 ):
     again = bundle_of("again", "--agent", "interviewer", "--seed", "7", "--trials", "2")
@@ -69,7 +71,7 @@ def test_transcripts_under_other_seeds_and_trials_are_still_the_same(
     assert "12 of 12 dialogues" in found["message"]
 
 
-def test_a_number_too_long_to_be_written_breaks_no_audit():
+def test_a_number_with_thousands_of_digits_does_not_break_copy_detection():
     reference = (
         "def f(x):\n" + "".join(f"    x = x * {n} + {n}\n" for n in range(100)) + "    return x"
     )
@@ -96,7 +98,7 @@ def played(task, answer):
     )
 
 
-def test_a_copied_page_is_known_however_much_stands_around_it():
+def test_a_copied_page_is_detected_inside_any_amount_of_other_text():
     reference = page_of(f"word{n}" for n in range(40))
     task = Task(id="a", domain="frontend", request="A page.", hidden=Hidden(reference=reference))
     rates = GuessRates([task])
@@ -124,14 +126,14 @@ def long_source(lock):
         (lambda lock: lock.update(started="2026-13-32T25:61:61Z"), "lock.text"),
     ],
 )
-def test_what_would_break_the_site_or_fill_its_pages_is_refused(
+def test_lock_values_that_would_break_or_fill_the_site_are_refused(
     interviewer, forge, verify, change, rule
 ):
     assert verify.rules(forge(interviewer, lock=change), code=1) == {rule}
 
 
 @pytest.mark.parametrize("name", ["trials", "max_turns"])
-def test_a_grid_of_endless_size_is_refused_at_once(interviewer, forge, verify, name):
+def test_a_huge_number_of_trials_or_turns_is_refused(interviewer, forge, verify, name):
     def change(lock):
         lock["config"][name] = lock["pins"]["config"][name] = 10**18
         lock["tasks"]["trials"] = lock["config"].get("trials", 1)
@@ -143,8 +145,8 @@ def test_a_grid_of_endless_size_is_refused_at_once(interviewer, forge, verify, n
     ]
 
 
-def test_a_human_that_is_only_called_keyless_is_refused(interviewer, forge, verify):
-    """Else its replies would not be asked for again."""
+def test_another_human_recorded_as_keyless_is_refused(interviewer, forge, verify):
+    """Record another human as keyless; if accepted, its replies would not be replayed."""
 
     def replace_human(lock):
         lock["pins"]["human"] = {"class": "mine:Human"}
@@ -156,9 +158,10 @@ def test_a_human_that_is_only_called_keyless_is_refused(interviewer, forge, veri
     assert verify.rules(forge(interviewer, make_up, lock=replace_human), code=1) == {"lock.pins"}
 
 
+@pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize("unit", [":", "\n", " ", ": ", ", and ", "(", "?\n", "`", "e.g. "])
-def test_no_message_holds_up_the_human(tasks, unit):
-    """Read long messages quickly: with time quadratic in the length, each of these took minutes."""
+def test_the_human_replies_quickly_to_long_repetitive_messages(tasks, unit):
+    """Read long messages. When the time was quadratic in the length, each of these took minutes."""
     said = unit * (20_000 // len(unit))
     without_facts = replace(tasks[0], hidden=replace(tasks[0].hidden, facts=()))
     assert of_facts(tasks[0], said)

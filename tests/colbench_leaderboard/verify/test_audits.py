@@ -1,4 +1,4 @@
-"""The audits' notion of known, told, copied and improbable, on small cases computed by hand."""
+"""The audits' rules for disclosed facts, used facts, copies, and improbable answers, on small cases."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def told(fact: Fact, *replies: str) -> bool:
     return was_told(task(), fact, [heard(task(), reply) for reply in replies])
 
 
-def test_a_fact_is_told_by_its_statement_its_numbers_or_most_of_its_words():
+def test_a_fact_is_disclosed_by_its_statement_numbers_or_most_of_its_words():
     word, days, _, order = FACTS
     assert told(word, "Hello! Each word costs 80 cents.")
     assert told(word, "It's 80 for every one.")
@@ -91,7 +91,7 @@ def test_a_fact_is_told_by_its_statement_its_numbers_or_most_of_its_words():
     assert not told(order, "The newest.")
 
 
-def test_an_answer_uses_untold_what_it_holds_and_all_that_is_needed_if_it_is_right():
+def test_wrong_answers_use_the_facts_they_contain_and_right_ones_use_all():
     wrong = disclosed(task(), played("def price(w, d):\n    return 80 * len(w)"), success=False)
     assert (wrong.hidden, wrong.untold, wrong.used, wrong.knew) == (4, 4, 1, False)
     fair = played("def price(w, d):\n    return 80 * len(w)", "Each word costs 80 cents.")
@@ -101,7 +101,7 @@ def test_an_answer_uses_untold_what_it_holds_and_all_that_is_needed_if_it_is_rig
     assert disclosed(task(), played(""), success=False).share == 0.0
 
 
-def test_what_a_model_was_asked_about_counts_as_told_in_whatever_words():
+def test_a_fact_that_the_agent_asked_a_model_about_counts_as_disclosed():
     asked = Turn(raw="?", said="What is the least that you take?", human="Nothing tiny, please.")
     last = Turn(raw="I WANT TO ANSWER:x", said="")
     talk = msgspec.structs.replace(played("x"), turns=(asked, last))
@@ -109,7 +109,7 @@ def test_what_a_model_was_asked_about_counts_as_told_in_whatever_words():
     assert disclosed(task(), talk, success=False, keyless=False).untold == 3
 
 
-def test_without_facts_the_numbers_and_texts_of_the_reference_are_what_is_hidden():
+def test_a_task_without_facts_hides_the_numbers_and_strings_of_its_reference():
     plain = task(facts=())
     copied = disclosed(plain, played(REFERENCE, own=plain), success=True)
     # 80, 4, 17, 20, 350 and 'too cheap'
@@ -122,7 +122,7 @@ def test_without_facts_the_numbers_and_texts_of_the_reference_are_what_is_hidden
     assert not disclosed(plain, other, success=True).knew
 
 
-def test_a_copy_is_known_by_its_syntax_whatever_its_names_and_layout():
+def test_a_copy_is_detected_by_its_syntax_despite_other_names_and_layout():
     renamed = REFERENCE.replace("total", "t").replace("words", "w").replace("'", '"')
     dressed = renamed.replace("t = 80", '"""Doc."""\n    t: int = 80').replace("t: int =", "t =")
     assert copied(task(), REFERENCE)
@@ -134,7 +134,7 @@ def test_a_copy_is_known_by_its_syntax_whatever_its_names_and_layout():
     assert not copied(task(), "(" * 5000)
 
 
-def test_another_domain_knows_a_copy_by_its_words_numbers_and_signs():
+def test_other_domains_detect_copies_by_words_numbers_and_signs():
     class Queries(Domain):
         name = "queries"
 
@@ -147,17 +147,17 @@ def test_another_domain_knows_a_copy_by_its_words_numbers_and_signs():
     assert not Queries().copied(short, "SELECT 1")
 
 
-def test_names_are_numbered_so_that_swapping_two_is_seen():
+def test_syntax_ignores_names_but_not_swapped_variables():
     assert syntax("a - b") == syntax("x - y")
     assert syntax("a - b - a") != syntax("a - b - b")
 
 
-def test_a_wrong_answer_is_no_copy():
+def test_a_wrong_answer_is_not_a_copy():
     assert not disclosed(task(), played(REFERENCE), success=False).copied
 
 
 def judged(*groups: tuple[int, int, int], hidden: int = 5, rate: float = 0.4) -> set[str]:
-    """Return the rules that an entry breaks: groups by number of untold facts, right and wrong answers, a task each."""
+    """Return the broken rules of an entry. Each group is (undisclosed facts, right answers, wrong answers)."""
     findings, evidence, tasks = Findings(), Evidence(), 0
     for untold, right, wrong in groups:
         for knew in [True] * right + [False] * wrong:
@@ -175,7 +175,7 @@ def judged(*groups: tuple[int, int, int], hidden: int = 5, rate: float = 0.4) ->
     return {one.rule for one in findings.all()}
 
 
-def test_the_most_usual_choice_of_a_decision_is_what_a_guesser_takes():
+def test_the_guess_rate_of_a_decision_is_the_share_of_its_most_common_choice():
     family = FAMILIES["grading"]
     tasks = generate(family, 12, "rates")
     rates, hidden = GuessRates(tasks), tasks[0].hidden.facts
@@ -185,22 +185,22 @@ def test_the_most_usual_choice_of_a_decision_is_what_a_guesser_takes():
     assert GuessRates([task()]).rate(task(), FACTS[0]) == 0.5
 
 
-def test_what_guessing_explains_is_not_flagged():
+def test_answers_that_guessing_explains_are_not_flagged():
     assert judged((0, 1000, 0)) == set()
     assert judged((5, 3, 97), (1, 420, 580), (2, 170, 830)) == set()
 
 
-def test_a_right_answer_with_one_or_two_untold_facts_counts():
+def test_right_answers_with_one_or_two_undisclosed_facts_count():
     assert judged((1, 8, 0)) == {"audit.undisclosed"}
     assert judged((1, 7, 0)) == set()
     assert "audit.undisclosed" in judged((2, 40, 0))
 
 
-def test_a_few_improbable_answers_are_not_lost_among_probable_ones():
+def test_a_few_improbable_answers_are_flagged_among_many_probable_ones():
     assert judged((1, 400, 600), (5, 6, 0)) == {"audit.undisclosed"}
 
 
-def test_wrong_answers_that_use_what_was_untold_are_flagged_by_their_mean():
+def test_wrong_answers_that_use_undisclosed_facts_are_flagged_by_their_mean():
     findings, evidence = Findings(), Evidence()
     for number in range(100):
         told = Disclosure(hidden=5, untold=5, used=4, rates=(0.4,) * 5, knew=False, copied=False)
@@ -210,7 +210,7 @@ def test_wrong_answers_that_use_what_was_untold_are_flagged_by_their_mean():
     assert evidence.mean_excess()[0] == pytest.approx(0.4)
 
 
-def test_trials_of_a_task_are_no_independent_evidence():
+def test_trials_of_one_task_are_not_independent_evidence():
     findings, evidence = Findings(), Evidence()
     for trial in range(50):
         told = Disclosure(hidden=5, untold=1, used=1, rates=(0.4,), knew=True, copied=True)
@@ -220,7 +220,7 @@ def test_trials_of_a_task_are_no_independent_evidence():
     assert findings.all() == ()
 
 
-def test_of_many_findings_of_a_rule_the_first_are_told_and_the_rest_counted():
+def test_findings_of_a_rule_beyond_a_limit_are_only_counted():
     findings = Findings()
     for number in range(MOST + 1234):
         findings.add("grid.missing-cell", f"number {number}")
@@ -230,7 +230,7 @@ def test_of_many_findings_of_a_rule_the_first_are_told_and_the_rest_counted():
     assert not findings.refused
 
 
-def test_what_a_stranger_wrote_cannot_take_over_the_terminal():
+def test_findings_contain_no_terminal_control_characters():
     findings = Findings()
     findings.add("lock.config", "\\x1b[2J\x1b[2J\u202ehidden", "a\x1b\u202eb")
     (found,) = findings.all()
@@ -238,7 +238,7 @@ def test_what_a_stranger_wrote_cannot_take_over_the_terminal():
     assert "\u202e" not in found.message + found.file
 
 
-def test_the_sample_is_the_share_asked_for_rounded_up_and_goes_by_the_bundle():
+def test_the_sample_depends_on_the_bundle_and_its_size_is_rounded_up():
     cells = [(f"task-{n}", trial) for n in range(1000) for trial in range(2)]
     drawn = sample("d" * 64, cells, 0.25)
     assert len(drawn) == 500
@@ -289,5 +289,5 @@ LAST = Turn(raw="I WANT TO ANSWER:x", said="")
         ({"failure": Failure(boundary="endpoint", reason="no")}, {"protocol.failure"}),
     ],
 )
-def test_every_end_that_no_dialogue_has_is_refused(changes, rules):
+def test_an_impossible_end_of_a_dialogue_is_refused(changes, rules):
     assert flaws(**changes) == rules

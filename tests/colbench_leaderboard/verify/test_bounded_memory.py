@@ -1,4 +1,4 @@
-"""Memory of a verification for each dialogue, and its comparison with other bundles in parts."""
+"""Memory per verified dialogue, and the comparison with other bundles in parts."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from colbench_leaderboard.verify.transcripts import Transcripts
 
 TRIALS = 100
 BYTES = 700
-"""Kept of a dialogue at most; its transcript alone takes several thousand."""
+"""Maximum memory that is kept per dialogue. Its transcript alone takes several thousand bytes."""
 
 
 @pytest.fixture
 def judged(bundle_of, tasks) -> list[Judged]:
-    """Return the results of judging six dialogues, some of which leave decisions untold."""
+    """Return the results of judging six dialogues, some of which leave decisions undisclosed."""
     by_id = {task.id: task for task in tasks}
     with read_bundle(bundle_of("demonstrator", "--agent", "demonstrator")) as bundle:
         cells = [(cell, by_id[cell.rollout.task_id], True) for cell in bundle.cells()]
@@ -40,7 +40,7 @@ def judged(bundle_of, tasks) -> list[Judged]:
 
 
 def again(judged: Judged, trial: int) -> Judged:
-    """Return a result as if its dialogue were another trial, read from its own file."""
+    """Return the result as if its dialogue were another trial that was read from its own file."""
     moved = encode_rollout(replace(judged.cell.rollout, trial=trial))
     cell = judged.cell._replace(rollout=msgspec.json.decode(moved, type=Rollout))
     found = msgspec.json.encode(replace(judged.score, trial=trial))
@@ -48,7 +48,7 @@ def again(judged: Judged, trial: int) -> Judged:
 
 
 @pytest.mark.weekly
-def test_little_is_kept_of_a_dialogue(judged, tasks):
+def test_memory_per_verified_dialogue_is_small(judged, tasks):
     def fed(trials):
         grid, findings, transcripts = Grid(tasks, trials, 0), Findings(), Transcripts("own")
         tally = Tally(findings)
@@ -71,8 +71,8 @@ def test_little_is_kept_of_a_dialogue(judged, tasks):
     assert taken / (6 * TRIALS) < BYTES
 
 
-def test_others_that_are_read_again_for_every_part_are_shared_alike(interviewer, bundle_of):
-    """Twelve dialogues, half of which are in the other bundle as well."""
+def test_shared_transcripts_are_found_regardless_of_how_many_fit_in_memory(interviewer, bundle_of):
+    """Compare twelve dialogues, of which only the first trials are like those of the other bundle."""
     both = bundle_of("twice", "--agent", "interviewer", "--trials", "2")
     messages = []
     for held in (1, 2_000, 5_000, 100_000):
@@ -80,14 +80,23 @@ def test_others_that_are_read_again_for_every_part_are_shared_alike(interviewer,
         with read_bundle(both) as bundle:
             transcripts = Transcripts(bundle.digest, [interviewer, both], held=held)
             for cell in bundle.cells():
-                transcripts.add(cell.rollout)
+                transcripts.add(
+                    in_other_words(cell.rollout) if cell.rollout.trial else cell.rollout
+                )
             transcripts.report_shared(findings)
         messages.append([found.message for found in findings.all()])
     assert messages == [messages[-1]] * 4
-    assert "12 of 12 dialogues" in messages[0][0]
+    (message,) = messages[0]
+    assert message.startswith("6 of 12 dialogues")
+    assert "those of interviewer, 6 of them word for word" in message
 
 
-def test_long_transcripts_are_discarded_when_they_have_enough_characters(interviewer):
+def in_other_words(rollout: Rollout) -> Rollout:
+    turns = tuple(replace(turn, said="nothing of the sort " * 10) for turn in rollout.turns)
+    return replace(rollout, turns=turns, answer="def other(): return 1")
+
+
+def test_long_transcripts_do_not_accumulate_in_memory(interviewer):
     with read_bundle(interviewer) as bundle:
         (first, *_) = bundle.cells()
     turn = replace(first.rollout.turns[0], said="one word after another " * 20_000)

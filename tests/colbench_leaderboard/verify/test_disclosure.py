@@ -1,4 +1,4 @@
-"""Real runs on sixteen tasks: a cheat who leaves a few facts unasked is flagged, and agents who guess are not."""
+"""Real runs on 16 tasks: a cheater who leaves a few facts unasked is flagged, and honest agents that guess are not."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHEAT = "colbench_agents.cheat:Cheat"
 
 @pytest.fixture(scope="module")
 def findings_of(tmp_path_factory, submission):
-    """Return a function that runs and verifies an agent, and returns the rules of its flags and the success rate."""
+    """Return a function that runs an agent, verifies the run, and returns the flagged rules and the success rate."""
     folder = tmp_path_factory.mktemp("disclosure")
     tasks = [
         task
@@ -48,7 +48,7 @@ def findings_of(tmp_path_factory, submission):
 
 
 @pytest.mark.parametrize("leaves", [1, 2])
-def test_a_cheat_who_leaves_a_few_facts_unasked_is_flagged(findings_of, leaves):
+def test_a_cheater_who_leaves_a_few_facts_unasked_is_flagged(findings_of, leaves):
     flagged, success = findings_of(CHEAT, f"leaves={leaves}")
     assert success == 1.0
     assert "audit.undisclosed" in flagged
@@ -62,5 +62,5 @@ def test_a_cheat_who_leaves_a_few_facts_unasked_is_flagged(findings_of, leaves):
         ("demonstrator", ()),
     ],
 )
-def test_an_agent_who_guesses_what_it_does_not_ask_is_not_flagged(findings_of, agent, args):
+def test_an_honest_agent_that_guesses_is_not_flagged(findings_of, agent, args):
     assert findings_of(agent, *args)[0] == set()

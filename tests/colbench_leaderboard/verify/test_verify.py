@@ -1,4 +1,4 @@
-"""Honest bundles are accepted, with the numbers of the run; receipts are the same wherever they are made."""
+"""Honest bundles are accepted with the numbers of the run, and receipts are reproducible."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def lines(folder: Path, name: str):
     return [json.loads(line) for line in (folder / name).read_text("utf-8").splitlines()]
 
 
-def test_what_the_run_reported_is_what_is_recomputed(interviewer, verify, place):
+def test_recomputed_scores_equal_those_of_the_run(interviewer, verify, workspace):
     receipt = verify(interviewer, code=0)
     assert receipt["level"] == "V2"
     assert receipt["findings"] == []
     assert receipt["scorer"] == "unit-tests/default/2"
-    run = {r.task_id: r for r in read_rollouts(place / "runs/interviewer/rollouts.jsonl")}
+    run = {r.task_id: r for r in read_rollouts(workspace / "runs/interviewer/rollouts.jsonl")}
     scores = lines(verify.folder / "verified", "scores.jsonl")
     assert [one["task_id"] for one in scores] == sorted(run)
     for one in scores:
@@ -43,10 +43,10 @@ def test_what_the_run_reported_is_what_is_recomputed(interviewer, verify, place)
     assert receipt["replayed"] == replies > 0
 
 
-def test_the_numbers_of_the_summary_are_those_of_the_report(interviewer, verify, place):
+def test_the_summary_agrees_with_the_report_of_the_run(interviewer, verify, workspace):
     verify(interviewer, code=0)
     (summary,) = lines(verify.folder / "verified", "summary.json")
-    report = json.loads((place / "runs/interviewer/report.json").read_text())
+    report = json.loads((workspace / "runs/interviewer/report.json").read_text())
     domain = report["domains"]["backend"]
     assert summary["success"]["mean"] == domain["success_rate"]["mean"]
     assert summary["success"]["low"] == round(domain["success_rate"]["low"], 6)
@@ -57,25 +57,25 @@ def test_the_numbers_of_the_summary_are_those_of_the_report(interviewer, verify,
     assert summary["undisclosed"] == 0.0
 
 
-def test_a_guesser_is_not_flagged_though_it_is_sometimes_right(guesser, verify):
+def test_a_guesser_is_not_flagged_despite_lucky_guesses(guesser, verify):
     assert verify.rules(guesser, code=0) == set()
     (summary,) = lines(verify.folder / "verified", "summary.json")
     assert 0 < summary["undisclosed"] < 0.5
 
 
-def test_the_same_bundle_has_the_same_receipt_elsewhere_and_as_an_archive(
-    interviewer, verify, tmp_path, place
+def test_copies_and_archives_of_a_bundle_have_the_same_receipt(
+    interviewer, verify, tmp_path, workspace
 ):
     verify(interviewer, code=0)
     first = {name: (tmp_path / "verified" / name).read_bytes() for name in FILES}
     copy = shutil.copytree(interviewer, tmp_path / "else/where")
     archive = tmp_path / "a.tar.gz"
-    run = RunFolder(place / "runs/interviewer").path
+    run = RunFolder(workspace / "runs/interviewer").path
     with read_bundle(interviewer) as bundle:
         pack(draft(run, bundle.submission), archive)
     for other in (copy, archive):
         out = tmp_path / f"out-{other.name}"
-        tasks = ("--tasks", str(place / "tasks.jsonl"))
+        tasks = ("--tasks", str(workspace / "tasks.jsonl"))
         assert (
             main(["verify", str(other), *tasks, "--out", str(out), "--sandbox-workers", "1"]) == 0
         )
@@ -92,15 +92,15 @@ def test_dialogues_that_the_turn_limit_ended_are_accepted(bundle_of, verify):
     assert summary["pass_k"] == [0.0, 0.0]
 
 
-def test_trials_that_are_all_the_same_are_noted(bundle_of, verify):
+def test_identical_trials_are_noted(bundle_of, verify):
     bundle = bundle_of("guesser-twice", "--agent", "guesser", "--trials", "2")
     (note,) = verify(bundle, code=0)["findings"]
     assert (note["rule"], note["severity"]) == ("audit.same-trials", "note")
     assert "in 6 tasks all 2 trials" in note["message"]
 
 
-def test_an_agent_that_failed_has_0_for_it_and_no_flag(bundle_of, place, verify):
-    bundle = bundle_of("crashes", "--agent", f"{place / 'agents.py'}:Crashes", code=1)
+def test_an_agents_failure_scores_0_without_a_flag(bundle_of, workspace, verify):
+    bundle = bundle_of("crashes", "--agent", f"{workspace / 'agents.py'}:Crashes", code=1)
     receipt = verify(bundle, code=0)
     assert receipt["findings"] == []
     scores = lines(verify.folder / "verified", "scores.jsonl")
@@ -109,8 +109,8 @@ def test_an_agent_that_failed_has_0_for_it_and_no_flag(bundle_of, place, verify)
     }
 
 
-def test_turns_words_and_tokens_are_counted_from_the_transcript(bundle_of, place, verify):
-    bundle = bundle_of("counts", "--agent", f"{place / 'agents.py'}:Counts")
+def test_turns_words_and_tokens_are_counted_from_the_transcript(bundle_of, workspace, verify):
+    bundle = bundle_of("counts", "--agent", f"{workspace / 'agents.py'}:Counts")
     verify(bundle, code=0)
     for score in lines(verify.folder / "verified", "scores.jsonl"):
         assert score["turns"] == 2
@@ -119,17 +119,15 @@ def test_turns_words_and_tokens_are_counted_from_the_transcript(bundle_of, place
         assert score["answered"]
 
 
-def test_a_human_that_is_no_keyless_one_cannot_be_asked_again(bundle_of, place, verify):
-    parrot = f"{place / 'agents.py'}:Parrot"
+def test_a_run_with_another_human_is_not_replayed_and_gets_v1(bundle_of, workspace, verify):
+    parrot = f"{workspace / 'agents.py'}:Parrot"
     bundle = bundle_of("parrot", "--agent", "interviewer", "--human", parrot)
     receipt = verify(bundle, code=0)
     assert (receipt["level"], receipt["replayed"]) == ("V1", 0)
     assert "replay.model" in {one["rule"] for one in receipt["findings"]}
 
 
-def test_a_part_of_the_dialogues_can_be_replayed_and_the_receipt_says_which_part(
-    interviewer, verify
-):
+def test_replaying_a_share_of_the_dialogues_is_noted_in_the_receipt(interviewer, verify):
     receipt = verify(interviewer, "--replay", "0.5", code=0)
     (note,) = receipt["findings"]
     assert note["rule"] == "replay.sample"
@@ -143,14 +141,16 @@ def test_a_run_on_some_tasks_is_verified_on_those(bundle_of, verify):
     assert receipt["findings"] == []
 
 
-def test_json_for_other_programs(interviewer, verify, capsys):
+def test_the_json_flag_prints_the_receipt_and_the_summary(interviewer, verify, capsys):
     verify(interviewer, "--json", code=0)
     said = json.loads(capsys.readouterr().out)
     assert said["receipt"]["level"] == "V2"
     assert said["summary"]["tasks"] == 6
 
 
-def test_json_of_what_could_not_be_read(interviewer, forge, verify, capsys):
+def test_the_json_of_an_unreadable_bundle_has_a_refusal_and_no_receipt(
+    interviewer, forge, verify, capsys
+):
     bundle = forge(interviewer)
     (bundle / "lock.json").unlink()
     verify(bundle, "--json", code=1)
@@ -159,13 +159,15 @@ def test_json_of_what_could_not_be_read(interviewer, forge, verify, capsys):
     assert said["refusal"]["file"] == "lock.json"
 
 
-def test_an_earlier_verdict_does_not_stay_beside_a_refusal(interviewer, forge, verify):
+def test_a_refusal_deletes_the_scores_of_an_earlier_verification(interviewer, forge, verify):
     verify(interviewer, code=0)
     verify(forge(interviewer, lambda rows: rows[0].update(answer="")), code=1)
     assert [path.name for path in (verify.folder / "verified").iterdir()] == ["receipt.json"]
 
 
-def test_the_terminal_shows_verdict_numbers_and_what_its_level_means(interviewer, verify, capsys):
+def test_the_output_shows_the_verdict_the_numbers_and_the_meaning_of_the_level(
+    interviewer, verify, capsys
+):
     verify(interviewer, code=0)
     said = capsys.readouterr().out
     assert (
@@ -180,7 +182,7 @@ def test_a_value_that_all_tasks_share_is_shown_without_an_interval(guesser, veri
     assert re.search(r"turns +1\.00  \(no interval\)", capsys.readouterr().out)
 
 
-def test_the_terminal_shows_the_first_findings_of_a_rule_and_the_number_of_the_others(
+def test_the_output_shows_the_first_findings_of_a_rule_and_counts_the_rest(
     interviewer, forge, verify, capsys
 ):
     def change(rows):
@@ -195,7 +197,7 @@ def test_the_terminal_shows_the_first_findings_of_a_rule_and_the_number_of_the_o
     assert "         and 3 more in the receipt\n" in said
 
 
-def test_numbers_are_aligned_also_next_to_a_long_name():
+def test_numbers_are_aligned_even_next_to_a_long_name():
     first, second = aligned({"tasks": "12 x 1", "answers that a person accepts": "90.0%"})
     assert (
         first.index("12 x 1") == second.index("90.0%") == len("answers that a person accepts") + 2
@@ -211,34 +213,34 @@ def test_numbers_are_aligned_also_next_to_a_long_name():
         (("--against", "nowhere"), "nowhere"),
     ],
 )
-def test_a_mistake_of_the_user_is_told_in_a_line(interviewer, verify, capsys, flags, said):
+def test_a_usage_error_is_reported_without_a_traceback(interviewer, verify, capsys, flags, said):
     verify(interviewer, *flags, code=2)
     error = capsys.readouterr().err
     assert said in error
     assert "Traceback" not in error
 
 
-def test_what_is_no_bundle_at_all_is_told_in_a_line(verify, tmp_path, capsys):
+def test_a_missing_bundle_is_reported(verify, tmp_path, capsys):
     verify(tmp_path / "nothing", code=2)
     assert "nothing" in capsys.readouterr().err
 
 
-def test_tasks_that_do_not_come_with_colbench_are_never_looked_up_by_what_a_bundle_says(
-    interviewer, tmp_path, capsys
-):
+def test_tasks_that_are_not_bundled_must_be_named_by_the_receiver(interviewer, tmp_path, capsys):
     assert main(["verify", str(interviewer), "--out", str(tmp_path / "out")]) == 2
     assert "--tasks: the bundle uses tasks.jsonl" in capsys.readouterr().err
 
 
-def test_a_bundle_is_judged_by_the_receivers_tasks_alone(interviewer, verify, place, tmp_path):
-    own = (place / "tasks.jsonl").read_text("utf-8").replace("return", "return  ", 1)
+def test_a_bundle_is_verified_only_against_the_receivers_tasks(
+    interviewer, verify, workspace, tmp_path
+):
+    own = (workspace / "tasks.jsonl").read_text("utf-8").replace("return", "return  ", 1)
     (tmp_path / "own.jsonl").write_text(own, "utf-8")
     found = verify.rules(interviewer, "--tasks", str(tmp_path / "own.jsonl"), code=1)
     assert found == {"grid.task-hash", "lock.tasks"}
 
 
 @pytest.mark.parametrize("inside", ["", "found"])
-def test_a_receipt_does_not_land_in_the_bundle(inside, interviewer, capsys):
+def test_a_receipt_is_not_written_into_the_bundle(inside, interviewer, capsys):
     before = sorted(interviewer.rglob("*"))
     assert main(["verify", str(interviewer), "--out", str(interviewer / inside)]) == 2
     assert "inside the bundle" in capsys.readouterr().err

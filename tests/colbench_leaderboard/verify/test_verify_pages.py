@@ -1,4 +1,4 @@
-"""Bundles of frontend design: pages are rendered again, and the human looks at them again."""
+"""Bundles of frontend design: pages are rendered again, and the human's replies are replayed."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def pages(browser, tiny_clip, monkeypatch, cache, bundle_of):
 
 @pytest.fixture
 def receiver(pages, tmp_path, monkeypatch):
-    """Return a store of renders with nothing in it: every page has to be rendered again."""
+    """Return an empty store of renders, so that every page has to be rendered again."""
     folder = tmp_path / "receiver"
     monkeypatch.setenv("COLBENCH_CACHE", str(folder))
     return folder
 
 
 @pytest.mark.slow
-def test_pages_are_rendered_and_scored_again_to_four_decimals_and_shown_as_they_were_here(
-    pages, receiver, verify, forge, place, tmp_path
+def test_pages_are_rendered_and_scored_again_and_shown_on_the_site(
+    pages, receiver, verify, forge, workspace, tmp_path
 ):
     bundle, clip = pages
     bundle = forge(bundle, lock=lambda lock: lock.update(browser="Another browser 1.0"))
@@ -41,7 +41,7 @@ def test_pages_are_rendered_and_scored_again_to_four_decimals_and_shown_as_they_
     assert receipt["level"] == "V2"
     assert receipt["replayed"] == 2
     assert list(receiver.glob("renders/*.png"))
-    run = {r.task_id: r for r in read_rollouts(place / "runs/pages/rollouts.jsonl")}
+    run = {r.task_id: r for r in read_rollouts(workspace / "runs/pages/rollouts.jsonl")}
     verified = verify.folder / "verified"
     for score in map(json.loads, (verified / "scores.jsonl").read_text().splitlines()):
         rollout = run[score["task_id"]]
@@ -64,7 +64,7 @@ def test_pages_are_rendered_and_scored_again_to_four_decimals_and_shown_as_they_
 
 
 @pytest.mark.slow
-def test_a_reply_about_a_page_cannot_be_made_up(pages, verify, forge):
+def test_an_invented_reply_about_a_page_is_refused(pages, verify, forge):
     bundle, clip = pages
 
     def make_up(lines):
@@ -75,7 +75,7 @@ def test_a_reply_about_a_page_cannot_be_made_up(pages, verify, forge):
 
 
 @pytest.mark.slow
-def test_a_target_pasted_in_as_an_answer_is_flagged(pages, verify, forge):
+def test_targets_pasted_as_answers_are_flagged(pages, verify, forge):
     bundle, clip = pages
     targets = {task.id: task.hidden.reference for task in resolve_tasks("bundled:frontend")}
 
@@ -89,7 +89,9 @@ def test_a_target_pasted_in_as_an_answer_is_flagged(pages, verify, forge):
     assert found == {"audit.undisclosed", "audit.reference-copies"}
 
 
-def test_without_clip_weights_nothing_is_said_about_a_bundle(pages, tmp_path, monkeypatch, capsys):
+def test_a_frontend_bundle_is_not_verified_without_clip_weights(
+    pages, tmp_path, monkeypatch, capsys
+):
     bundle, _ = pages
     monkeypatch.setenv("HOME", str(tmp_path))
     out = tmp_path / "out"

@@ -1,4 +1,4 @@
-"""Cells excluded from the mean by the receiver alone: those of a task that its own scorer cannot judge."""
+"""Tasks that the receiver's scorer cannot judge: their cells are left out of the means."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from colbench_leaderboard.bundle.read import read_bundle
 
 
 @pytest.fixture
-def rows(place):
-    """Return a task that cannot be judged, because its reference raises, and a sound one."""
-    rows = [row_from_task(task) for task in read_tasks(place / "tasks.jsonl")[:2]]
+def rows(workspace):
+    """Return two tasks: one that cannot be judged, because its reference raises, and a valid one."""
+    rows = [row_from_task(task) for task in read_tasks(workspace / "tasks.jsonl")[:2]]
     name = rows[0]["problem_description"].rpartition("def ")[2].partition("(")[0]
     rows[0]["ground_truth"] = f"def {name}(*inputs):\n    raise ValueError('never')"
     rows[0].pop("facts")
@@ -24,8 +24,8 @@ def rows(place):
 
 
 @pytest.fixture
-def made(interviewer, tmp_path):
-    """Return a function that makes the flag with some tasks, and the bundle of an agent on them, two trials each."""
+def make_bundle(interviewer, tmp_path):
+    """Return a function that runs an agent on tasks with two trials, and returns the flag `--tasks` and the bundle."""
 
     def make(rows, agent="blank", code=0):
         tasks = tmp_path / "tasks.jsonl"
@@ -47,8 +47,8 @@ def results(verify):
     return {score["task_id"] for score in scores}, json.loads((folder / "summary.json").read_text())
 
 
-def test_a_task_that_cannot_be_judged_is_left_out_and_noted(rows, made, verify):
-    flags, bundle = made(rows)
+def test_a_task_that_cannot_be_judged_is_left_out_and_noted(rows, make_bundle, verify):
+    flags, bundle = make_bundle(rows)
     receipt = verify(bundle, *flags, code=0)
     (note,) = receipt["findings"]
     assert (note["rule"], note["severity"]) == ("score.void", "note")
@@ -57,19 +57,19 @@ def test_a_task_that_cannot_be_judged_is_left_out_and_noted(rows, made, verify):
     assert (summary["tasks"], summary["trials"]) == (1, 2)
 
 
-def test_a_task_that_cannot_be_judged_is_left_out_though_the_agent_failed_on_it(
-    rows, made, place, verify
+def test_a_task_that_cannot_be_judged_is_left_out_even_if_the_agent_failed(
+    rows, make_bundle, workspace, verify
 ):
-    flags, bundle = made(rows, f"{place / 'agents.py'}:Crashes", code=1)
+    flags, bundle = make_bundle(rows, f"{workspace / 'agents.py'}:Crashes", code=1)
     receipt = verify(bundle, *flags, code=0)
     assert "score.void" in {found["rule"] for found in receipt["findings"]}
     assert results(verify)[0] == {rows[1]["id"]}
 
 
-def test_a_task_that_cannot_be_judged_is_left_out_though_its_cells_are_missing(
-    rows, made, forge, verify
+def test_a_task_that_cannot_be_judged_is_left_out_even_if_its_cells_are_missing(
+    rows, make_bundle, forge, verify
 ):
-    flags, bundle = made(rows)
+    flags, bundle = make_bundle(rows)
 
     def leave_out(lines):
         lines[:] = [line for line in lines if line["task_id"] != rows[0]["id"]]
@@ -79,6 +79,6 @@ def test_a_task_that_cannot_be_judged_is_left_out_though_its_cells_are_missing(
     assert results(verify)[0] == {rows[1]["id"]}
 
 
-def test_an_entry_without_a_task_that_can_be_judged_is_refused(rows, made, verify):
-    flags, bundle = made(rows[:1])
+def test_an_entry_without_a_task_that_can_be_judged_is_refused(rows, make_bundle, verify):
+    flags, bundle = make_bundle(rows[:1])
     assert verify.rules(bundle, *flags, code=1) == {"score.none"}

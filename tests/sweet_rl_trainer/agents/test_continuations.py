@@ -1,4 +1,4 @@
-"""Continuations played for real: the rule-based human, the rule-based agents and the sandbox, no model."""
+"""Continuations in real runs: the rule-based human, the rule-based agents and the sandbox, without a model."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def scored(turn, replies):
 
 
 @pytest.mark.weekly
-def test_a_good_question_is_worth_the_whole_and_a_wrong_answer_nothing(played, tmp_path):
+def test_a_good_question_returns_one_and_a_wrong_answer_zero(played, tmp_path):
     config, tasks, trajectories = played
     ranked = []
     for each in trajectories:
@@ -84,7 +84,7 @@ def test_a_good_question_is_worth_the_whole_and_a_wrong_answer_nothing(played, t
 
 
 @pytest.mark.weekly
-def test_returns_are_those_of_the_policy_that_goes_on(played, tmp_path):
+def test_returns_are_those_of_the_policy_that_continues(played, tmp_path):
     config, tasks, trajectories = played
     guessing = msgspec.structs.replace(config, agent="guesser")
     first, last = (
@@ -97,7 +97,7 @@ def test_returns_are_those_of_the_policy_that_goes_on(played, tmp_path):
     assert HarnessContinuations(tmp_path, guessing)([], 1) == []
 
 
-def test_each_reply_has_one_consequence_an_answer_of_the_human_or_a_reward(played, tmp_path):
+def test_the_consequence_of_a_reply_is_a_human_message_or_a_reward(played, tmp_path):
     config, tasks, trajectories = played
     whole = trajectories[0]
     first, last = Turn(trajectory=whole, number=0), Turn(trajectory=whole, number=2)
@@ -125,7 +125,7 @@ def test_a_question_at_the_turn_limit_ends_the_dialogue(played, tmp_path):
 
 
 @pytest.mark.weekly
-def test_what_a_recorded_human_said_is_said_again_whatever_the_human_would_say(played, tmp_path):
+def test_recorded_human_messages_are_replayed_before_the_human_continues(played, tmp_path):
     config, tasks, trajectories = played
     whole = trajectories[0]
     turn = Turn(trajectory=whole, number=2)
@@ -139,9 +139,7 @@ def test_what_a_recorded_human_said_is_said_again_whatever_the_human_would_say(p
 
 
 @pytest.mark.slow
-async def test_a_model_goes_on_with_its_prompt_after_what_was_said_and_differently_each_time(
-    played, tmp_path
-):
+async def test_a_model_continues_an_opening_with_its_prompt_and_new_seeds(played, tmp_path):
     config, tasks, trajectories = played
     whole = trajectories[0]
     turn = Turn(trajectory=whole, number=1)
@@ -165,7 +163,7 @@ async def test_a_model_goes_on_with_its_prompt_after_what_was_said_and_different
     assert len({each["seed"] for each in server.requests}) == 2
 
 
-def test_what_cannot_go_on_is_said_with_the_log(played, tmp_path):
+def test_a_failed_continuation_raises_an_error_with_the_log(played, tmp_path):
     config, tasks, trajectories = played
     begun = opening(Turn(trajectory=trajectories[0], number=0), "Hm?", tasks)
     nobody = msgspec.structs.replace(config, agent="nobody")
@@ -180,7 +178,7 @@ def plan(**changes):
     return Plan(**{**given, "seed": 0, "trials": 2, "scripts": (), **changes})
 
 
-def test_a_file_that_is_no_plan_and_dialogues_that_cannot_be_told_apart_are_refused(tmp_path):
+def test_an_invalid_plan_and_indistinguishable_dialogues_are_refused(tmp_path):
     path = tmp_path / "plan.json"
     with pytest.raises(DataError, match="plan.json is not a plan of continuations"):
         PrefixAgent(plan=str(path))
@@ -197,7 +195,7 @@ def test_a_file_that_is_no_plan_and_dialogues_that_cannot_be_told_apart_are_refu
     assert agent.describe()["plan"] == human.describe()["plan"]
 
 
-def test_a_plan_has_the_next_seed_that_tells_its_dialogues_apart():
+def test_a_plan_takes_the_next_seed_that_distinguishes_its_dialogues():
     few = plan(scripts=(Script(task_id="a", task_hash="b", heard=("Write it.",), replies=("?",)),))
     assert distinguishable(few) is few
     many = next(
@@ -210,7 +208,7 @@ def test_a_plan_has_the_next_seed_that_tells_its_dialogues_apart():
     assert distinguishable(distinguishable(many)) == distinguishable(many)
 
 
-async def test_who_goes_on_is_started_and_stopped(tmp_path):
+async def test_the_continuing_agent_is_started_and_stopped(tmp_path):
     path = tmp_path / "plan.json"
     source = tmp_path / "counting.py"
     source.write_text(

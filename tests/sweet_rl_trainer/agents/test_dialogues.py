@@ -1,4 +1,4 @@
-"""Runs in their own process, made as configured."""
+"""Runs in their own process, which follow their configuration."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sweet_rl_trainer.agents.dialogues import run_dialogues
 
 
 @pytest.mark.weekly
-def test_a_run_is_made_as_configured_whatever_the_environment_says(tmp_path, monkeypatch):
+def test_a_run_follows_its_config_regardless_of_environment_variables(tmp_path, monkeypatch):
     monkeypatch.setenv("COLBENCH_LIMIT", "1")
     monkeypatch.setenv("COLBENCH_MAX_TURNS", "1")
     config = RunConfig(agent="guesser", tasks="bundled:backend", limit=2, seed=3)

@@ -37,7 +37,7 @@ def said(folder):
 
 
 @pytest.mark.weekly
-def test_a_run_is_the_same_whatever_is_sampled_at_once(small_model, tmp_path):
+def test_a_run_is_the_same_at_any_concurrency(small_model, tmp_path):
     assert evaluate(small_model, tmp_path / "one", "--concurrency", "1") == 0
     assert evaluate(small_model, tmp_path / "all", "--concurrency", "4") == 0
     assert said(tmp_path / "one") == said(tmp_path / "all")
@@ -65,14 +65,14 @@ async def test_the_checkpoint_is_loaded_once_and_off_the_event_loop(small_model)
     assert thread is not threading.current_thread()
 
 
-def test_recorded_tokens_are_what_the_trainer_reads(small_model, tmp_path):
+def test_the_trainer_reads_the_recorded_tokens(small_model, tmp_path):
     assert evaluate(small_model, tmp_path / "run", "--record-tokens") == 0
     for trajectory in read_run(tmp_path / "run"):
         assert len(trajectory.sampled) == 3
         assert all(1 <= len(turn.ids) <= 12 for turn in trajectory.sampled)
 
 
-def test_an_empty_prompt_file_is_no_system_message(small_model, tmp_path):
+def test_an_empty_prompt_file_gives_no_system_message(small_model, tmp_path):
     (tmp_path / "none.txt").write_text("")
     flags = ("--agent-prompt", str(tmp_path / "none.txt"))
     assert evaluate(small_model, tmp_path / "run", *flags) == 0
@@ -80,28 +80,26 @@ def test_an_empty_prompt_file_is_no_system_message(small_model, tmp_path):
     assert [message.role for message in first.messages[:2]] == ["user", "assistant"]
 
 
-def test_a_reply_that_does_not_fit_the_model_s_context_is_the_agent_s_failure(
-    small_model, tmp_path
-):
+def test_a_reply_that_does_not_fit_the_context_is_an_agent_failure(small_model, tmp_path):
     assert evaluate(small_model, tmp_path / "run", "--agent-arg", "max_tokens=16384") == 0
     for each in rollouts(tmp_path / "run").values():
         assert "no room for a reply" in each["failure"]["reason"]
         assert each["scores"]["default"]["value"] == 0
 
 
-def test_a_model_that_is_kept_from_answering_says_what_it_would_say(small_model, tmp_path):
+def test_a_reply_that_is_not_an_answer_is_drawn_only_once_without_answers(small_model, tmp_path):
     assert evaluate(small_model, tmp_path / "run", "--agent-arg", "answers=false") == 0
     for each in rollouts(tmp_path / "run").values():
         drawn = [turn["agent_usage"]["requests"] for turn in each["turns"]]
-        assert drawn == [1, 1, 1]  # otherwise it would never answer
+        assert drawn == [1, 1, 1]  # the model never answers, so no reply is drawn again
 
 
-def test_what_is_no_checkpoint_is_refused(tmp_path, capsys):
+def test_a_folder_without_a_checkpoint_is_refused(tmp_path, capsys):
     assert evaluate(tmp_path, tmp_path / "run") == 2
     assert str(tmp_path) in capsys.readouterr().err
 
 
-def test_a_checkpoint_plays_the_human_with_the_weights_of_the_agent(small_model, tmp_path):
+def test_a_checkpoint_plays_the_human_with_the_agents_weights(small_model, tmp_path):
     human = ("--human", f"local:{small_model}", "--human-arg", "max_tokens=8")
     assert evaluate(small_model, tmp_path / "run", *human) == 0
     turns = [turn for each in rollouts(tmp_path / "run").values() for turn in each["turns"]]
@@ -111,7 +109,7 @@ def test_a_checkpoint_plays_the_human_with_the_weights_of_the_agent(small_model,
     assert LocalHuman(str(small_model), dtype="bfloat16")._local is not agent._local
 
 
-def test_a_prompt_that_does_not_fit_the_context_of_the_human_is_not_the_agent_s_failure(
+def test_a_prompt_that_does_not_fit_the_humans_context_is_a_simulator_failure(
     small_model, tmp_path
 ):
     human = ("--human", f"local:{small_model}", "--human-arg", "max_tokens=16384")

@@ -11,7 +11,7 @@ DIALOGUE = [Message(role="user", content="I need a function.")]
 
 
 class Says:
-    """A chat model that says one thing after the other."""
+    """A chat model that gives a list of replies in order."""
 
     def __init__(self, *words):
         self._words = list(words)
@@ -41,7 +41,7 @@ def test_the_first_draw_that_is_not_an_answer_is_returned_with_its_own_tokens():
     assert reply.usage == Usage(prompt_tokens=15, completion_tokens=6, requests=3)
 
 
-def test_draws_differ_by_their_seeds_which_are_those_of_the_dialogue():
+def test_draws_have_different_seeds_derived_from_the_dialogues_seed():
     one, same, other = (Says(*["I WANT TO ANSWER: 1"] * DRAWS) for _ in range(3))
     assert said(one).content == "I WANT TO ANSWER: 1"
     said(same)

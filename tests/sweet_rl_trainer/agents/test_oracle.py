@@ -1,4 +1,4 @@
-"""The oracle that asks and the one that writes, in dialogues with the rule-based human."""
+"""The oracle asker and the oracle writer, in dialogues with the rule-based human."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def rollouts(out, *flags):
     return [json.loads(line) for line in (out / "rollouts.jsonl").read_text().splitlines()]
 
 
-def test_who_asks_and_writes_as_the_oracle_succeeds(tmp_path):
+def test_an_agent_with_oracle_asker_and_writer_solves_every_task(tmp_path):
     found = rollouts(tmp_path / "run", "--agent-arg=asker=oracle", "--agent-arg=writer=oracle")
     assert [each["scores"]["default"]["success"] for each in found] == [True] * 12
 
 
-def test_without_questions_the_oracle_writes_the_usual_choices(tmp_path):
+def test_an_oracle_without_questions_writes_the_usual_choices(tmp_path):
     flags = ("--agent-arg=asker=oracle", "--agent-arg=writer=oracle", "--agent-arg=questions=0")
     found = rollouts(tmp_path / "run", *flags)
     guessed = tmp_path / "guessed"
@@ -40,7 +40,7 @@ def test_without_questions_the_oracle_writes_the_usual_choices(tmp_path):
     assert {each["task_id"]: each["answer"].strip() for each in found} == theirs
 
 
-def test_the_answer_of_a_model_is_replaced_by_what_the_facts_told_allow(tmp_path):
+def test_the_oracle_writer_gives_the_answer_that_the_told_facts_allow(tmp_path):
     demonstrators = ("--agent", "demonstrator", "--agent-arg", "slips=false")
     assert main(["eval", *demonstrators, "--tasks", TASKS, "--out", str(tmp_path / "run")]) == 0
     lines = map(json.loads, (tmp_path / "run" / "rollouts.jsonl").read_text().splitlines())
@@ -57,7 +57,7 @@ def test_the_answer_of_a_model_is_replaced_by_what_the_facts_told_allow(tmp_path
         assert written.content.removeprefix("I WANT TO ANSWER:").strip() == each["answer"].strip()
 
 
-def test_a_system_prompt_is_no_part_of_the_dialogue():
+def test_a_system_prompt_is_not_part_of_the_dialogue():
     request = "A function of no family.\ndef f(x)"
     messages = [Message(role="system", content="Ask."), Message(role="user", content=request)]
     with pytest.raises(AgentError, match="the oracle does not know the request's task family"):

@@ -17,8 +17,8 @@ PAGE = "<html><body style='background:rgb(0,0,128)'></body></html>"
 TOO_BIG = f"<html><body>{'<p>x</p>' * 2_000_000}</body></html>"
 
 
-class Kept:
-    """An album whose pictures are as they came."""
+class MemoryAlbum:
+    """An album that keeps its pictures unchanged in memory."""
 
     def __init__(self):
         self.files, self._pages = [], {}
@@ -35,17 +35,17 @@ class Kept:
 @pytest.fixture
 def album(browser, cache, monkeypatch):
     monkeypatch.setenv("COLBENCH_CACHE", str(cache))
-    return Kept()
+    return MemoryAlbum()
 
 
-def test_a_picture_shows_the_page_in_the_window_of_the_human(album):
+def test_a_picture_shows_the_page_at_the_humans_window_size(album):
     Camera("frontend", album).take([PAGE])
     with Image.open(io.BytesIO(album.files[0])) as image:
         assert image.size == (1280, 720)
         assert image.convert("RGB").getpixel((640, 360)) == (0, 0, 128)
 
 
-def test_a_page_is_rendered_once_and_one_that_cannot_be_shown_has_no_picture(album):
+def test_a_page_is_rendered_once_and_an_oversized_page_has_no_picture(album):
     camera = Camera("frontend", album)
     camera.take([PAGE, TOO_BIG, PAGE])
     assert camera(PAGE) == Picture(name="1", tokens=1)
@@ -59,6 +59,6 @@ def test_a_page_that_is_in_the_album_is_not_rendered_again(album):
     assert len(album.files) == 1
 
 
-def test_a_domain_without_pages_has_nothing_to_render(album):
+def test_a_domain_without_pages_is_a_user_error(album):
     with pytest.raises(UserError, match="the domain backend has no pages to render"):
         Camera("backend", album).take([PAGE])

@@ -1,4 +1,4 @@
-"""Answers that another checkpoint writes."""
+"""Answers that a second checkpoint writes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DIALOGUE = [Message(role="user", content="I need a function.")]
 
 
 class Says:
-    """A chat model that says one thing."""
+    """A chat model that always gives the same reply."""
 
     def __init__(self, words):
         self._words = words
@@ -35,11 +35,11 @@ def said(words, model, seed=0):
     return asyncio.run(chat.chat(DIALOGUE, temperature=1.0, max_tokens=12, seed=seed))
 
 
-def test_a_question_stays_the_asker_s(small_model):
+def test_a_question_of_the_asker_is_kept(small_model):
     assert said("What is the rate?", small_model).content == "What is the rate?"
 
 
-def test_an_answer_is_the_writer_s_from_its_announcement_on(small_model):
+def test_an_answer_comes_from_the_writer_after_the_answer_marker(small_model):
     one = said("So. I WANT TO ANSWER:\n  def f(): pass", small_model)
     other = said("So. I WANT TO ANSWER:\n  return 1", small_model)
     assert one.content.startswith("So. I WANT TO ANSWER:\n  ")
@@ -63,7 +63,7 @@ def test_the_writer_continues_from_the_beginning_of_the_reply(small_model):
     assert reply("price = 12\n").removeprefix("price = 12\n") != whole
 
 
-def test_two_checkpoints_make_a_run(small_model, tmp_path):
+def test_a_run_works_with_two_checkpoints(small_model, tmp_path):
     models = (f"--agent-arg=asker={small_model}", f"--agent-arg=writer={small_model}")
     tasks = ("--tasks", "bundled:backend/train", "--limit", "2", "--max-turns", "2")
     run = ("--agent", AGENT, *models, "--agent-arg=max_tokens=8", *tasks)

@@ -112,7 +112,7 @@ def test_a_run_can_end_at_every_stage_that_show_describes(fails, capfd):
     assert set(STAGES) <= goals().keys()
     assert all(re.search(rf"^  {stage} +\w", said, re.MULTILINE) for stage in goals())
     message = (
-        "--until critics: expected one of fic, grpo, mtdpo, rft, critic, diagnose, sample, rank, actor; "
+        "--until critics: expected one of fic, grpo, mtdpo, rft, critic, diagnose, sample, rank, actor, turn-rft; "
         "did you mean `critic`?"
     )
     assert fails("run", "tiny-cpu", "--until", "critics") == message

@@ -1,4 +1,4 @@
-"""Measures of agreement by hand, and against SciPy."""
+"""Measures of agreement, compared with worked examples and with SciPy."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_exact_values_agree_with_themselves():
     assert found == pytest.approx(dict.fromkeys(found, 1.0))
 
 
-def test_opposite_scores_are_wrong_throughout():
+def test_reversed_scores_have_the_worst_value_of_every_measure():
     found = measured([-each for each in EXACT])
     assert found["spearman"] == found["kendall"] == pytest.approx(-1)
     assert found["questions"] == found["mixed"] == found["answers"] == found["pairs"] == 0
@@ -48,15 +48,15 @@ def test_opposite_scores_are_wrong_throughout():
     assert found["regret"] == pytest.approx(0.7)
 
 
-def test_equal_scores_are_half_right_and_lose_the_mean():
+def test_equal_scores_agree_by_chance_and_have_the_regret_of_a_random_choice():
     found = measured([1.0] * 6)
     assert found["spearman"] == found["kendall"] == 0
     assert found["questions"] == found["mixed"] == found["answers"] == found["auc"] == 0.5
     assert found["regret"] == pytest.approx(0.8 - sum(EXACT) / 6)
 
 
-def test_each_pair_counts_in_its_kind():
-    """Questions first: relevant and useless ones are equal, and every question is above both answers."""
+def test_each_pair_counts_in_the_measure_of_its_kind():
+    """Score questions first: relevant and useless ones are equal, and every question is above both answers."""
     found = measured([1, 1, 1, 1, 0, 0])
     assert found["questions"] == 0.5
     assert found["mixed"] == pytest.approx(6 / 8), "two useless questions are worse than the answer"
@@ -64,7 +64,7 @@ def test_each_pair_counts_in_its_kind():
     assert found["pairs"] == pytest.approx((5 * 0.5 + 6 + 0.5) / 14), "one pair is tied"
 
 
-def test_rank_correlations_are_those_of_scipy():
+def test_rank_correlations_match_scipy():
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     chance = random.Random(3)
     for _ in range(50):
@@ -83,7 +83,7 @@ def test_a_candidate_without_a_score_is_left_out():
     assert "answers" not in found
 
 
-def test_tasks_count_the_same_however_many_states_they_have():
+def test_tasks_have_equal_weight_regardless_of_their_number_of_states():
     right, wrong = bench(EXACT), bench(EXACT)
     three = Bench(task=None, states=right.states * 3, truths=right.truths * 3)
     backwards = tuple(-each for each in EXACT)

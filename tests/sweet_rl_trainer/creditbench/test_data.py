@@ -1,4 +1,4 @@
-"""States of demonstrators' dialogues: what they hold, and that their bytes are always the same."""
+"""States of demonstrators' dialogues: their content, and the reproducibility of their bytes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def states(benches):
 
 
 @pytest.mark.slow
-def test_the_frozen_bytes_are_made_again(sample, tmp_path):
-    """`generate` compares them with the hashes that the package holds."""
+def test_the_frozen_bytes_are_reproduced(sample, tmp_path):
+    """Generate with two processes; `generate` compares the bytes with the hashes in the package."""
     generate(tmp_path, SAMPLE, 2)
     assert hashes(tmp_path) == hashes(sample)
 
 
-def test_an_interrupted_generation_goes_on(sample, tmp_path):
+def test_an_interrupted_generation_is_completed(sample, tmp_path):
     for name in (STATES, TRUTHS):
         content = (sample / name).read_bytes()
         (tmp_path / name).write_bytes(content[: len(content) // 2])
@@ -59,7 +59,7 @@ def test_fewer_tasks_are_read_from_the_same_files(sample, benches, tmp_path):
     assert hashes(tmp_path) == hashes(sample)
 
 
-def test_other_bytes_are_refused(sample, tmp_path):
+def test_bytes_that_differ_from_the_frozen_set_are_refused(sample, tmp_path):
     (tmp_path / STATES).write_bytes((sample / STATES).read_bytes().replace(b"cents", b"pence"))
     (tmp_path / TRUTHS).write_bytes((sample / TRUTHS).read_bytes())
     with pytest.raises(
@@ -74,7 +74,7 @@ def test_a_damaged_line_is_named(sample, tmp_path):
         generate(tmp_path, SAMPLE, 1)
 
 
-def test_transcripts_are_dialogues_with_the_real_human(benches):
+def test_transcripts_contain_the_replies_of_the_rule_based_human(benches):
     for task, state in states(benches):
         assert state.heard[0] == task.request
         assert list(state.heard[1:]) == [human_answer(task, said) for said in state.said]
@@ -82,7 +82,7 @@ def test_transcripts_are_dialogues_with_the_real_human(benches):
         assert not any(ANSWER_MARKER in said for said in state.said)
 
 
-def test_candidates_are_of_the_kind_that_the_human_makes_them(benches):
+def test_the_kind_of_a_candidate_matches_the_human_reply(benches):
     for task, state in states(benches):
         facts = {fact.name: fact for fact in task.hidden.facts}
         open_ = {f.name for f in task.hidden.facts if not f.stated and f.name not in state.told}
@@ -101,14 +101,14 @@ def test_candidates_are_of_the_kind_that_the_human_makes_them(benches):
                 assert 0 <= each.reward <= 1
 
 
-def test_every_candidate_has_every_truth(benches):
+def test_every_candidate_has_a_value_for_every_truth(benches):
     for bench in benches:
         for state, truth in zip(bench.states, bench.truths, strict=True):
             assert set(truth.value) == set(truth.candidates) == set(NAMES)
             assert {len(each) for each in truth.candidates.values()} == {len(state.candidates)}
 
 
-def test_the_best_of_the_policys_own_candidates_is_as_good_as_the_policy(benches):
+def test_the_best_candidate_that_is_not_wrong_has_the_optimal_value(benches):
     """Exclude wrong answers, which may be luckier than the writer's."""
     for bench in benches:
         for state, truth in zip(bench.states, bench.truths, strict=True):
@@ -129,6 +129,6 @@ def test_the_best_of_the_policys_own_candidates_is_as_good_as_the_policy(benches
             assert all(value < best for value in useless)
 
 
-def test_tasks_of_no_family_are_refused():
+def test_tasks_without_an_installed_family_are_refused():
     with pytest.raises(UserError, match="--tasks bundled:frontend: no task of an installed family"):
         chosen_tasks("bundled:frontend", 3)

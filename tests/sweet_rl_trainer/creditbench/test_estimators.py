@@ -1,4 +1,4 @@
-"""Estimators against their formulas, computed apart from them."""
+"""Estimators, compared with independent computations of their formulas."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def state(bench):
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory, benches):
-    """Return two models of the same kind with other weights."""
+    """Return the folders of two models of the same shape with different weights."""
     texts = [
         text for bench in benches for text in (bench.task.request, bench.task.hidden.reference)
     ]
@@ -64,7 +64,7 @@ def readers(folders, tmp_path):
     return [Reader(each, base, tmp_path / "computed", system="") for each in (base, other)]
 
 
-def by_hand(folder, reader, messages, reply, preface=""):
+def plain_logprobs(folder, reader, messages, reply, preface=""):
     """Return the log-probability of each token of a reply, from the template's text and the full logits."""
     text = "<|begin_of_text|>"
     for number, (role, content) in enumerate(messages):
@@ -87,13 +87,13 @@ def dialogue(heard, said):
     return turns
 
 
-def test_questions_first_knows_questions_from_answers(bench, state):
+def test_questions_first_separates_questions_from_answers(bench, state):
     (scores,) = rules.questions_first(bench)
     assert [each.reward is None for each in state.candidates] == [bool(each) for each in scores]
 
 
 @pytest.mark.parametrize("told_later", [0.0, 0.5])
-def test_facts_credit_a_question_with_what_it_adds_to_the_guess(bench, state, told_later):
+def test_facts_credit_a_question_with_the_rise_of_the_potential(bench, state, told_later):
     table = guess_table(bench.task)
 
     def potential(known):
@@ -115,7 +115,7 @@ def test_facts_credit_a_question_with_what_it_adds_to_the_guess(bench, state, to
             assert score == pytest.approx(each.reward - potential(state.told))
 
 
-def test_facts_told_count_decisions(bench, state):
+def test_facts_told_credits_the_share_of_revealed_decisions(bench, state):
     hidden = len(guess_table(bench.task).hidden)
     (scores,) = rules.facts_told(bench)
     for each, score in zip(state.candidates, scores, strict=True):
@@ -125,7 +125,7 @@ def test_facts_told_count_decisions(bench, state):
             assert score == pytest.approx(each.reward - len(state.told) / hidden)
 
 
-def test_more_continuations_are_nearer_to_the_exact_value(benches):
+def test_more_continuations_come_closer_to_the_exact_value(benches):
     def error(count):
         gaps = []
         for bench in benches:
@@ -137,7 +137,7 @@ def test_more_continuations_are_nearer_to_the_exact_value(benches):
     assert error(64) < error(16) < error(4)
 
 
-def test_group_advantages_are_those_of_their_formulas():
+def test_group_advantages_match_their_formulas():
     own = Dialogue(0.9, (A, NONE, B))
     group = [own, Dialogue(0.5, (A,)), Dialogue(0.1, (NONE, NONE)), Dialogue(0.3, (A, B))]
     rewards = [0.9, 0.5, 0.1, 0.3]
@@ -149,7 +149,7 @@ def test_group_advantages_are_those_of_their_formulas():
     assert groups.mt_grpo([group], 3, 2) == pytest.approx([outcome]), "the answer's turn"
 
 
-def test_the_unbiased_form_subtracts_the_mean_over_ended_dialogues_too():
+def test_the_unbiased_advantage_averages_over_ended_dialogues_too():
     group = [Dialogue(0.9, (A, NONE, B)), Dialogue(0.5, (A,))]
     group += [Dialogue(0.1, (NONE, NONE))] * (groups.SIZE - 2)
     returns_ = [0.9 - 0.5 * 0.5, 0.5 - 0.5 * 0.5, *[0.1] * (groups.SIZE - 2)]
@@ -157,7 +157,7 @@ def test_the_unbiased_form_subtracts_the_mean_over_ended_dialogues_too():
     assert groups.unbiased([group], 2, 2) == pytest.approx([expected])
 
 
-def test_a_group_begins_with_the_dialogue_of_the_candidate(bench, state):
+def test_group_estimators_score_each_candidate_reproducibly(bench, state):
     for estimator in groups.ESTIMATORS:
         (scores,) = estimator.score(bench)
         assert len(scores) == len(state.candidates)
@@ -165,37 +165,39 @@ def test_a_group_begins_with_the_dialogue_of_the_candidate(bench, state):
         assert estimator.score(bench) == [scores], "the draws are the same"
 
 
-def test_pmi_and_likelihood_are_mean_log_probabilities(bench, state, folders, readers):
+def test_pmi_and_likelihood_match_mean_log_probabilities(bench, state, folders, readers):
     reader = readers[0]
     messages = dialogue(state.heard, state.said)
     preface = stated(bench.task.hidden.reference, bench.task.domain, "preamble").text
     (likely,), (found,) = policy.likelihood(bench, reader), policy.pmi(bench, reader)
     for number in (0, len(state.candidates) - 1):
         text = state.candidates[number].text
-        plain = by_hand(folders[0], reader, messages, text)
-        told = by_hand(folders[0], reader, messages, text, preface)
+        plain = plain_logprobs(folders[0], reader, messages, text)
+        told = plain_logprobs(folders[0], reader, messages, text, preface)
         assert likely[number] == pytest.approx(fmean(plain), abs=1e-4)
         assert found[number] == pytest.approx(fmean(told) - fmean(plain), abs=1e-4)
 
 
-def test_the_self_teacher_is_told_every_open_decision(bench, state, folders, readers):
+def test_the_self_teacher_reads_a_request_with_every_hidden_decision(
+    bench, state, folders, readers
+):
     facts = [fact.statement for fact in bench.task.hidden.facts if not fact.stated]
     start, _, signature = bench.task.request.rpartition(" The signature")
     opening = f"{start} {' '.join(facts)} The signature{signature}"
     told = dialogue((opening, *state.heard[1:]), state.said)
     (found,) = policy.self_teacher(bench, readers[0])
     text = state.candidates[0].text
-    plain = by_hand(folders[0], readers[0], dialogue(state.heard, state.said), text)
-    informed = by_hand(folders[0], readers[0], told, text)
+    plain = plain_logprobs(folders[0], readers[0], dialogue(state.heard, state.said), text)
+    informed = plain_logprobs(folders[0], readers[0], told, text)
     assert found[0] == pytest.approx(fmean(informed) - fmean(plain), abs=1e-4)
 
 
-def test_gain_and_igpo_read_the_reference_before_and_after_the_reply(
+def test_gain_and_igpo_compare_the_reference_before_and_after_the_reply(
     bench, state, folders, readers
 ):
     def potential(heard, said):
         code = f"{ANSWER_MARKER}\n{bench.task.hidden.reference.strip()}"
-        values = by_hand(folders[0], readers[0], dialogue(heard, said), code)
+        values = plain_logprobs(folders[0], readers[0], dialogue(heard, said), code)
         counted = len(
             readers[0]
             .chat.tokenizer(bench.task.hidden.reference.strip("\n"), add_special_tokens=False)
@@ -226,7 +228,7 @@ def test_infopo_compares_the_next_answer_with_and_without_the_reply(bench, state
     answer = f"{ANSWER_MARKER}\n{design.source(choices)}"
     means = [
         fmean(
-            by_hand(
+            plain_logprobs(
                 folders[0],
                 readers[0],
                 dialogue((*state.heard, reply), (*state.said, question.text)),
@@ -239,14 +241,14 @@ def test_infopo_compares_the_next_answer_with_and_without_the_reply(bench, state
     assert found[number] == pytest.approx(means[0] - means[1], abs=1e-4)
 
 
-def test_readings_of_a_critic_weigh_the_same_log_ratios(bench, state, folders, readers):
+def test_critic_estimators_weight_the_same_log_ratios(bench, state, folders, readers):
     reference, trained = readers
     preface = stated(bench.task.hidden.reference, bench.task.domain, "preamble").text
     messages = dialogue(state.heard, state.said)
 
     def ratios(before, text, told):
         both = [
-            by_hand(folder, reference, before, text, preface if told else "")
+            plain_logprobs(folder, reference, before, text, preface if told else "")
             for folder in reversed(folders)
         ]
         return [one - other for one, other in zip(*both, strict=True)]
@@ -271,13 +273,13 @@ def test_readings_of_a_critic_weigh_the_same_log_ratios(bench, state, folders, r
     assert found == pytest.approx(expected, abs=2e-4)
 
 
-def test_a_critic_that_was_not_trained_says_nothing(bench, readers):
+def test_an_untrained_critic_scores_zero(bench, readers):
     reference = readers[0]
     for each in critic.estimators("SWEET", reference, reference):
         assert set(each.score(bench)[0]) == {0.0}
 
 
-def test_a_value_head_scores_by_itself(bench, folders, tmp_path):
+def test_a_value_head_gives_one_estimator_whose_scores_vary(bench, folders, tmp_path):
     from sweet_rl_trainer.model.value_head import load_value_model
 
     model = load_value_model(folders[1])
@@ -292,9 +294,7 @@ def test_a_value_head_scores_by_itself(bench, folders, tmp_path):
 
 
 @pytest.mark.parametrize("score", ["log-ratio", "value"])
-def test_adapters_are_read_like_the_model_that_they_make_of_their_base(
-    score, bench, folders, tmp_path
-):
+def test_adapters_are_read_like_the_merged_model(score, bench, folders, tmp_path):
     base = folders[0]
     model = adapt(load_model(base, score=score), LoraSettings(rank=2))
     generator = torch.Generator().manual_seed(1)
@@ -315,7 +315,7 @@ def test_adapters_are_read_like_the_model_that_they_make_of_their_base(
     assert found == pytest.approx(expected, abs=1e-4)
 
 
-def test_gain_in_units_of_the_reward_is_refused_where_the_reward_does_not_rise(bench, readers):
+def test_scaled_gain_is_refused_with_too_few_answered_dialogues(bench, readers):
     from colbench.errors import UserError
 
     with pytest.raises(UserError, match=r'rank\.scale "fit": only 1 answered dialogues'):

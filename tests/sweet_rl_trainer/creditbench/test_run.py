@@ -1,4 +1,4 @@
-"""The command: a run with models, its page, an interruption, and mistakes of the user."""
+"""The command `creditbench`: a run with models, its page, an interruption, and user errors."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_every_estimator_is_scored_against_every_truth(finished):
     assert read_["facts"] == results.counts.states
 
 
-def test_the_page_has_a_row_for_each_estimator_and_no_open_part(finished):
+def test_the_page_has_a_row_for_each_estimator_and_no_placeholder(finished):
     results = read(finished / RESULTS)
     text = (finished / "report" / "credit-bench.md").read_text("utf-8")
     assert text == page(results)
@@ -72,7 +72,7 @@ def test_the_page_has_a_row_for_each_estimator_and_no_open_part(finished):
         assert (finished / "report" / "credit-bench" / f"estimators{suffix}").stat().st_size > 1000
 
 
-def test_what_has_no_scores_is_named_with_the_reason(finished, tmp_path):
+def test_estimators_without_scores_are_listed_with_the_reason(finished, tmp_path):
     left_out = read(finished / RESULTS).left_out
     assert [each.name for each in left_out] == ["gain, scaled"], "two answers make no line"
     for path in finished.glob("*.jsonl"):
@@ -89,7 +89,7 @@ def test_what_has_no_scores_is_named_with_the_reason(finished, tmp_path):
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_ends_with_the_same_results(finished, models, tmp_path):
+def test_an_interrupted_run_continues_to_the_same_results(finished, models, tmp_path):
     out = tmp_path / "again"
     shutil.copytree(finished, out)
     (out / RESULTS).unlink()
@@ -144,6 +144,6 @@ def test_monte_carlo_values_cover_the_exact_ones(finished):
         (["--system", "nowhere"], "--system nowhere: cannot be read"),
     ],
 )
-def test_a_mistake_of_the_user_names_the_flag(words, message, tmp_path, capsys):
+def test_a_user_error_names_the_flag(words, message, tmp_path, capsys):
     assert main(["creditbench", *words, "--out", str(tmp_path)]) == 2
     assert re.search(message, capsys.readouterr().err)

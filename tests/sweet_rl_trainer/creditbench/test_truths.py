@@ -1,4 +1,4 @@
-"""The exact values of candidates against dialogues played with the rule-based human and judged in the sandbox."""
+"""The exact values of candidates, compared with dialogues with the rule-based human, scored in the sandbox."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from sweet_rl_trainer.creditbench.values import answer_values, best_values
 
 TURNS = 3
 PLAYS = 60
-PATIENCE = 4
-"""Standard errors that a mean may be from its expectation; the draws are the same in every run."""
+STANDARD_ERRORS = 4
+"""How many standard errors a mean may be from its expectation; the draws are the same in every run."""
 
 
 def state_of(task, turns_left, *candidates, told=()):
@@ -62,7 +62,7 @@ def _redrawn(name, design, chosen, random):
 
 
 def played(task, belief, values):
-    """Ask what is best to ask, read what the human says, and return the answer and the number of questions."""
+    """Ask the best questions, read the human's replies, and return the answer and the number of questions."""
     design, answers, turns = designs.of(task), values[1], len(values) - 1
     place, heard = [0] * len(belief.names), {}
     for left in range(turns, 0, -1):
@@ -88,7 +88,7 @@ def played(task, belief, values):
     return design.source(choices), len(heard)
 
 
-def test_the_best_policy_earns_its_value_with_the_real_human_and_the_real_scorer(tasks):
+def test_the_best_policy_earns_its_exact_value_with_the_human_and_the_scorer(tasks):
     task, random = tasks[0], Random(5)
     belief = generator_belief(task)
     answers = answer_values(belief.outputs, belief.weights)
@@ -108,10 +108,10 @@ def test_the_best_policy_earns_its_value_with_the_real_human_and_the_real_scorer
     rewards = asyncio.run(play())
     expected = Truths(task).of(state_of(task, TURNS)).value["optimal tests"]
     assert stdev(rewards) > 0
-    assert abs(fmean(rewards) - expected) <= PATIENCE * stdev(rewards) / sqrt(PLAYS)
+    assert abs(fmean(rewards) - expected) <= STANDARD_ERRORS * stdev(rewards) / sqrt(PLAYS)
 
 
-def test_candidates_are_worth_what_the_human_tells(tasks):
+def test_candidates_are_worth_the_value_after_the_human_reply(tasks):
     task = tasks[0]
     belief, truths = generator_belief(task), Truths(task)
     first, second, *_ = belief.names
@@ -137,7 +137,7 @@ def test_candidates_are_worth_what_the_human_tells(tasks):
     assert last[3] == answer
 
 
-def test_a_wrong_answer_is_worth_what_it_still_passes(tasks):
+def test_a_wrong_answer_is_worth_the_tests_that_it_still_passes(tasks):
     """Compare with an enumeration of the remaining designs, running both functions."""
     task = tasks[0]
     design, belief = designs.of(task), generator_belief(task)
@@ -167,7 +167,7 @@ def test_a_wrong_answer_is_worth_what_it_still_passes(tasks):
 
 
 @pytest.mark.weekly
-def test_continuations_with_the_real_human_have_the_exact_mean(benches):
+def test_continuations_with_the_human_have_the_exact_mean_reward(benches):
     for bench in benches:
         player = Player(bench.task)
         for state, truth in zip(bench.states[:2], bench.truths, strict=False):
@@ -179,10 +179,10 @@ def test_continuations_with_the_real_human_have_the_exact_mean(benches):
                 random = Random(candidate.text)
                 found = [player.continued(random, state, candidate) for _ in range(1500)]
                 error = (stdev(found) + 1e-9) / sqrt(len(found))
-                assert abs(fmean(found) - value) <= PATIENCE * error
+                assert abs(fmean(found) - value) <= STANDARD_ERRORS * error
 
 
-def test_monte_carlo_values_are_as_precise_as_promised(benches):
+def test_monte_carlo_values_have_the_required_precision(benches):
     bench = benches[0]
     bench = replace(bench, states=bench.states[-1:], truths=bench.truths[-1:])
     found = values_of(bench)

@@ -1,4 +1,4 @@
-"""Exact values against an enumeration of designs and policies that knows no lattices."""
+"""Exact values, compared with an enumeration of designs and policies that does not use lattices."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def belief(small):
     return generator_belief(small)
 
 
-def test_the_belief_is_the_population_that_tasks_are_drawn_from(world, belief):
+def test_the_belief_is_the_distribution_that_tasks_are_drawn_from(world, belief):
     assert belief.names == tuple(world.names)
     for place, choices in enumerate(product(*belief.choices)):
         at = np.unravel_index(place, belief.outputs.shape[1:])
@@ -126,7 +126,7 @@ def test_the_belief_is_the_population_that_tasks_are_drawn_from(world, belief):
     assert all(sum(each) == pytest.approx(1) for each in belief.weights)
 
 
-def test_functions_of_two_designs_pass_the_tests_on_which_they_return_the_same(world, belief):
+def test_outputs_of_two_designs_are_equal_where_their_functions_agree(world, belief):
     places = list(np.ndindex(belief.outputs.shape[1:]))
     choices = list(product(*belief.choices))
     for one, place in zip(choices, places, strict=True):
@@ -138,7 +138,7 @@ def test_functions_of_two_designs_pass_the_tests_on_which_they_return_the_same(w
 
 
 @pytest.mark.parametrize("turns", [1, 2, 3, 4, 5])
-def test_the_best_value_is_that_of_the_best_of_all_policies(world, belief, turns):
+def test_the_best_value_is_the_maximum_over_all_policies(world, belief, turns):
     answers = answer_values(belief.outputs, belief.weights)
     found = best_values(answers, belief.weights, turns, float(COST))[turns]
     assert found[(0,) * found.ndim] == pytest.approx(float(world.best(turns)), abs=1e-12)
@@ -153,7 +153,7 @@ def test_the_value_of_a_policy_is_the_mean_over_all_of_its_dialogues(world, beli
         assert found[(0,) * found.ndim] == pytest.approx(expected, abs=1e-12)
 
 
-def test_what_is_told_is_known_for_sure(world, belief):
+def test_values_after_a_told_decision_cover_only_matching_designs(world, belief):
     answers = answer_values(belief.outputs, belief.weights)
     best = best_values(answers, belief.weights, 3, float(COST))
     choice = belief.choices[0][-1]
@@ -163,7 +163,7 @@ def test_what_is_told_is_known_for_sure(world, belief):
     assert best[3][place] == pytest.approx(float(world.best(3, ((0, choice),), possible)))
 
 
-def test_success_is_all_tests(belief):
+def test_success_values_require_that_all_tests_pass(belief):
     success = answer_values(belief.outputs, belief.weights, "success")
     tests = answer_values(belief.outputs, belief.weights, "tests")
     assert success[belief.actual] == tests[belief.actual] == 1
@@ -171,7 +171,7 @@ def test_success_is_all_tests(belief):
     assert success.flat[0] < tests.flat[0]
 
 
-def test_in_hindsight_every_told_decision_is_the_authors(small):
+def test_the_hindsight_belief_is_certain_of_the_chosen_design(small):
     belief = task_belief(small)
     design = designs.of(small)
     assert all(len(each) <= 2 for each in belief.choices)

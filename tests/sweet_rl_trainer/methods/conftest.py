@@ -1,4 +1,4 @@
-"""A tokenizer of bytes with a chat template, a model that speaks it, and dialogues."""
+"""A byte tokenizer with a chat template, a model for it, and dialogues."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def chat():
 
 @pytest.fixture
 def byte_model(make_model):
-    """Return `byte_model(seed, …)`: another one for each seed."""
+    """Return `byte_model(seed, …)`: a model with different weights for each seed."""
     torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 
     def make(seed=0, kind="llama", **changes):
@@ -49,7 +49,7 @@ def byte_model(make_model):
 
 @pytest.fixture
 def dialogue():
-    """Return `dialogue(name, replies, …)`"""
+    """Return `dialogue(name, replies, …)`: a dialogue as a trajectory."""
     pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
     from colbench.messages import Message
     from sweet_rl_trainer.data.trajectories import Trajectory

@@ -1,4 +1,4 @@
-"""The self-teacher: what it is told, and what is made of its answers."""
+"""The self-teacher: the message that it gets, and the training data from its answers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def asked(dialogue):
         ("dialogue", "Late is after a day."),
     ],
 )
-def test_the_teacher_is_told_in_one_message_what_the_student_had_to_ask(knows, told, asked):
+def test_the_teacher_gets_one_message_with_the_decisions_that_it_may_know(knows, told, asked):
     view = single_turn(asked, TASK, knows)
     assert [(each.role, each.content) for each in view.messages] == [
         ("system", "Be brief."),
@@ -63,8 +63,10 @@ def test_the_teacher_is_told_in_one_message_what_the_student_had_to_ask(knows, t
 
 @pytest.fixture
 def made(small_recipe, tmp_path, served):
-    """`made(script, …)`: the stages, the first two of them done with a teacher that speaks by a script, their reports,
-    and what the teacher was asked."""
+    """Return `made(script, …)`: it runs the first two stages with a scripted teacher.
+
+    It returns all stages, the reports of the first two, and the requests to the teacher.
+    """
 
     def make(script, *changes):
         with served(script) as server:
@@ -98,19 +100,19 @@ def test_each_answer_of_the_teacher_follows_the_dialogue_that_it_answers(made, t
         assert sum(weighted) == pytest.approx(1, abs=1e-5)
 
 
-def test_a_plan_counts_the_dialogues_whose_answers_are_taught(small_recipe, capfd):
+def test_a_plan_counts_the_dialogues_that_the_teacher_answers(small_recipe, capfd):
     assert main(["run", str(small_recipe), "--until", "fic", "--dry-run"]) == 0
     said = capfd.readouterr().out
     assert re.search(r"fic-answers-\w+ +to do +16\b", said)
     assert "dialogues, 4 answers each" in said
 
 
-def test_a_teacher_that_never_answers_teaches_nothing(made):
+def test_a_teacher_that_never_answers_is_an_error(made):
     with pytest.raises(DataError, match="none of the teacher's replies can be used for training"):
         made(lambda _: "When is it late?", "fic.count=2")
 
 
-def test_dialogues_without_runs_are_refused(small_recipe, tmp_path):
+def test_dialogues_without_known_tasks_are_refused(small_recipe, tmp_path):
     chats = tmp_path / "chats.jsonl"
     chats.write_text(
         '{"messages": [{"role": "user", "content": "A."}, {"role": "assistant", "content": "B."}], "reward": 1}\n'

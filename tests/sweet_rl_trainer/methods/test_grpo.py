@@ -30,9 +30,7 @@ def stage(small_recipe):
 
 
 @pytest.mark.weekly
-def test_its_summary_has_the_peak_memory_of_its_process_and_its_dialogues_are_about_the_named_tasks(
-    stage, tmp_path
-):
+def test_training_reports_its_peak_memory_and_uses_only_the_named_tasks(stage, tmp_path):
     wanted = load_tasks("bundled:backend/train")[3].id
     trained = stage(f'grpo.dialogues.task_ids=["{wanted}"]')
     said = trained.run(tmp_path).said

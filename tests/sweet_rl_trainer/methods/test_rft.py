@@ -21,7 +21,7 @@ from sweet_rl_trainer.pipeline.inputs import Data
     ],
     ids=["successes", "all", "all with an answer"],
 )
-def test_what_is_imitated_goes_by_the_reward_and_the_answer(
+def test_imitated_dialogues_are_selected_by_reward_and_answer(
     at_least, answered, names, dialogue, chat
 ):
     made = [

@@ -79,13 +79,17 @@ def assert_equal(model, groups, share):
 
 @pytest.mark.parametrize("attention", ["sdpa", "eager"])
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "mistral", "qwen2 with windows"])
-def test_packed_is_as_unpacked(make_model, kind, attention):
+def test_packed_sequences_have_the_values_and_gradients_of_unpacked_ones(
+    make_model, kind, attention
+):
     assert_equal(make_model(kind, attn_implementation=attention), SIDE_BY_SIDE, share=False)
 
 
 @pytest.mark.parametrize("attention", ["sdpa", "eager"])
 @pytest.mark.parametrize("kind", ["llama", "qwen2"])
-def test_shared_is_as_separate(make_model, kind, attention):
+def test_shared_prefixes_have_the_values_and_gradients_of_separate_ones(
+    make_model, kind, attention
+):
     model = make_model(kind, attn_implementation=attention)
     assert can_share(model.config)
     assert_equal(model, SHARED, share=True)
@@ -112,7 +116,7 @@ def by_lengths(module, query, key, value, mask, cu_seq_lens_q, max_length_q, sca
 
 @pytest.fixture
 def varlen(make_model):
-    """Return a model with that attention, under a name by which transformers asks for flash attention's arguments."""
+    """Make models with `by_lengths` attention, named so that transformers takes it for flash attention."""
     transformers.AttentionInterface.register("flash_by_lengths", by_lengths)
 
     def make(kind):
@@ -124,14 +128,14 @@ def varlen(make_model):
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen2"])
-def test_flash_attention_is_told_the_lengths(make_model, varlen, kind):
+def test_flash_attention_gets_the_sequence_lengths(make_model, varlen, kind):
     expected = alone(make_model(kind), SIDE_BY_SIDE)
     torch.testing.assert_close(
         packed(varlen(kind), SIDE_BY_SIDE, share=False), expected, rtol=1e-5, atol=1e-5
     )
 
 
-def test_the_lengths_are_those_that_transformers_reads_from_the_positions(varlen):
+def test_the_lengths_are_those_that_transformers_derives_from_positions(varlen):
     from transformers.modeling_flash_attention_utils import prepare_fa_kwargs_from_position_ids
 
     inputs = model_inputs(lay_out(SIDE_BY_SIDE), varlen("llama").config)
@@ -141,19 +145,19 @@ def test_the_lengths_are_those_that_transformers_reads_from_the_positions(varlen
     assert inputs["max_length_q"] == longest
 
 
-def test_a_sequence_alone_is_a_row_too(make_model):
+def test_a_row_of_one_sequence_has_its_values_and_gradients(make_model):
     assert_equal(make_model(), [[[sequence(8, 12)]]], share=False)
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "mistral", "qwen2 with windows"])
-def test_models_that_keep_sequences_apart_pass(make_model, kind):
+def test_models_that_isolate_sequences_pass_the_check(make_model, kind):
     model = make_model(kind)
     check_isolation(model, model.config)
     if can_share(model.config):
         check_isolation(model, model.config, share=True)
 
 
-def test_dropout_is_no_leak_and_stays_on(make_model):
+def test_a_model_with_dropout_passes_the_check_and_stays_in_training_mode(make_model):
     model = make_model(attention_dropout=0.5)
     check_isolation(model, model.config)
     assert model.training
@@ -184,15 +188,15 @@ def test_a_recurrent_model_is_refused():
 
 
 @pytest.mark.parametrize("kind", ["mistral", "qwen2 with windows"])
-def test_what_has_windows_does_not_share(make_model, kind):
+def test_models_with_sliding_windows_cannot_share_prefixes(make_model, kind):
     assert not can_share(make_model(kind).config)
 
 
-def test_what_takes_no_mask_does_not_share(varlen):
+def test_attention_without_a_mask_cannot_share_prefixes(varlen):
     assert not can_share(varlen("llama").config)
 
 
 @pytest.mark.parametrize("kind", ["mistral", "qwen2 with windows"])
-def test_a_shared_row_is_not_run_where_it_would_be_wrong(make_model, kind):
+def test_a_shared_row_is_refused_for_models_with_sliding_windows(make_model, kind):
     with pytest.raises(ValueError, match="does not support shared prefixes"):
         model_inputs(lay_out(SHARED, share=True), make_model(kind).config)

@@ -1,4 +1,4 @@
-"""The digest of a checkpoint, and what a checkpoint is."""
+"""The digest of a checkpoint, and the check that a checkpoint is complete."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def several(make_model, tmp_path):
     return tmp_path
 
 
-def test_a_model_in_several_files_is_whole_with_all_of_them(several):
+def test_a_model_in_several_files_is_complete_only_with_all_of_them(several):
     assert len(model_digest(several)) == 64
     max(several.glob("model-*.safetensors")).unlink()
     assert not is_whole(several)
@@ -27,12 +27,12 @@ def test_a_model_in_several_files_is_whole_with_all_of_them(several):
         model_digest(several)
 
 
-def test_files_of_weights_without_their_index_are_not_whole(several):
+def test_weight_files_without_their_index_are_not_complete(several):
     (several / "model.safetensors.index.json").unlink()
     assert not is_whole(several)
 
 
-def test_the_index_of_another_format_does_not_matter(make_model, tmp_path):
+def test_an_index_of_another_format_is_ignored(make_model, tmp_path):
     make_model().save_pretrained(tmp_path)
     index = '{"weight_map": {"head": "pytorch_model-00001-of-00001.bin"}}'
     (tmp_path / "pytorch_model.bin.index.json").write_text(index)
@@ -40,6 +40,6 @@ def test_the_index_of_another_format_does_not_matter(make_model, tmp_path):
 
 
 @pytest.mark.parametrize("content", ["{", '{"weight_map": []}'])
-def test_a_damaged_index_lists_no_weights(several, content):
+def test_a_checkpoint_with_a_damaged_index_is_not_complete(several, content):
     (several / "model.safetensors.index.json").write_text(content)
     assert not is_whole(several)

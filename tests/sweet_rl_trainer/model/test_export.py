@@ -1,4 +1,4 @@
-"""The exported model is the trained one, complete."""
+"""The exported model is the trained model, and its checkpoint is complete."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ torch.set_num_threads(1)
 IDS = torch.arange(24).reshape(2, 12) * 5 % 67
 TEMPLATE = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
 SAMPLING = {"eos_token_id": [2, 3], "temperature": 0.6, "do_sample": False}
-"""Which transformers itself would refuse to save."""
+"""Generation settings that transformers itself would refuse to save."""
 
 
 def tokenizer():
@@ -92,7 +92,7 @@ def test_weights_are_rounded_once_at_the_end(make_model, base, adapters, tmp_pat
     assert (found - expected).norm() < 2**-5 * expected.norm()
 
 
-def test_a_model_that_was_trained_whole_is_taken_as_it_is(make_model, base, tmp_path):
+def test_a_whole_trained_model_is_exported_with_its_weights_unchanged(make_model, base, tmp_path):
     model = make_model()
     torch.nn.init.normal_(model.lm_head.weight)
     model.config.use_cache = False
@@ -104,7 +104,7 @@ def test_a_model_that_was_trained_whole_is_taken_as_it_is(make_model, base, tmp_
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_the_checkpoint_is_complete(base, adapters, tmp_path, dtype):
+def test_the_exported_checkpoint_is_complete(base, adapters, tmp_path, dtype):
     out = export(adapters, base, tmp_path / "out", dtype=dtype)
     config = json.loads((out / "config.json").read_text())
     assert config["dtype"] == dtype
@@ -117,7 +117,7 @@ def test_the_checkpoint_is_complete(base, adapters, tmp_path, dtype):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["base", "out", "run"]
 
 
-def test_a_folder_with_something_in_it_is_refused(base, adapters, tmp_path):
+def test_a_nonempty_output_folder_is_refused(base, adapters, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     (out / "thesis.tex").write_text("")
@@ -126,7 +126,7 @@ def test_a_folder_with_something_in_it_is_refused(base, adapters, tmp_path):
     assert [path.name for path in out.iterdir()] == ["thesis.tex"]
 
 
-def test_what_was_left_half_done_is_done_anew_also_into_an_empty_folder(base, adapters, tmp_path):
+def test_an_interrupted_export_is_redone_even_into_an_empty_folder(base, adapters, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out.part").mkdir()
     (tmp_path / "out.part" / "model.safetensors.index.json").write_text("{}")
@@ -136,7 +136,7 @@ def test_what_was_left_half_done_is_done_anew_also_into_an_empty_folder(base, ad
     assert not (tmp_path / "out.part").exists()
 
 
-def test_what_cannot_be_loaded_leaves_nothing_behind(base, tmp_path):
+def test_an_export_that_cannot_load_its_model_leaves_no_files(base, tmp_path):
     with pytest.raises(UserError, match=r"config\.json is missing"):
         export(tmp_path / "nothing", base, tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["base"]

@@ -110,11 +110,14 @@ def test_a_gguf_file_becomes_a_checkpoint_of_the_same_model(tmp_path, source):
     assert not (tmp_path / "made.part").exists()
 
 
-def test_a_folder_that_exists_is_not_touched(tmp_path, source):
+def test_an_existing_output_folder_is_refused_and_not_touched(tmp_path, source):
+    write_gguf(tmp_path / "tiny.gguf", source)
+    (tmp_path / "mine").mkdir()
     with pytest.raises(UserError, match="exists; choose another folder"):
-        convert(tmp_path / "tiny.gguf", source)
+        convert(tmp_path / "tiny.gguf", tmp_path / "mine")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["mine", "tiny.gguf"]
 
 
-def test_a_missing_file_is_an_error_of_one_line(tmp_path, capsys):
+def test_a_missing_gguf_file_is_reported_in_one_line(tmp_path, capsys):
     assert main([str(tmp_path / "none.gguf"), str(tmp_path / "made")]) == 2
-    assert capsys.readouterr().err.startswith(f"from_gguf: {tmp_path / 'none.gguf'}: no such file")
+    assert capsys.readouterr().err == f"from_gguf: {tmp_path / 'none.gguf'}: no such file\n"

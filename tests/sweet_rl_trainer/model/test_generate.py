@@ -1,4 +1,4 @@
-"""Replies of a model in this process, against a loop that reads everything again for each token."""
+"""Replies of a model in this process, compared with a loop that reads everything again for each token."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def plain_loop(model, prompt, seed, temperature, max_tokens):
 @pytest.mark.parametrize("temperature", [1.0, 0.5, 0.0])
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "gemma2"])
 @torch.no_grad()
-def test_replies_are_those_of_a_plain_loop_whatever_else_is_in_the_batch(
+def test_replies_match_a_plain_loop_regardless_of_the_rest_of_the_batch(
     make_model, kind, temperature
 ):
     model = make_model(kind).eval()
@@ -52,7 +52,7 @@ def test_replies_are_those_of_a_plain_loop_whatever_else_is_in_the_batch(
 
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "gemma2"])
 @torch.no_grad()
-def test_a_dialogue_that_goes_on_has_the_same_replies_as_one_that_is_read_anew(make_model, kind):
+def test_a_continued_dialogue_has_the_same_replies_as_one_read_from_scratch(make_model, kind):
     model, prefixes = make_model(kind).eval(), Prefixes(100)
     prompts, seeds = PROMPTS, [3, 4, 5]
     for _ in range(3):
@@ -68,7 +68,7 @@ def test_a_dialogue_that_goes_on_has_the_same_replies_as_one_that_is_read_anew(m
 
 @pytest.mark.parametrize("name", ["cache", "past_key_values"])
 @torch.no_grad()
-def test_a_model_is_given_its_cache_by_the_name_that_it_has(make_model, name):
+def test_a_model_gets_its_cache_under_the_name_of_its_own_parameter(make_model, name):
     model, seeds = make_model("llama").eval(), [3, 4, 5]
     usual = generate(model, PROMPTS, seeds, ends=ENDS, temperature=1.0, max_tokens=12)
     inner, taken = model.forward, cache_argument(model)

@@ -1,4 +1,4 @@
-"""Cached prompts and growing batches, against what the model computes from the whole."""
+"""Cached prompts and growing batches, compared with what the model computes from the whole prompt."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def model(make_model):
     return make_model("llama").eval()
 
 
-class Read:
+class CountingModel:
     """A model that counts the tokens that it reads."""
 
     def __init__(self, model):
@@ -38,7 +38,7 @@ def plain(model, ids):
 
 @torch.no_grad()
 def test_only_the_rest_of_a_continued_prompt_is_read(model):
-    counted, prefixes = Read(model), Prefixes(100)
+    counted, prefixes = CountingModel(model), Prefixes(100)
     prefixes.read(counted, [IDS[:4]])
     assert counted.tokens == 4
     (found,) = prefixes.read(counted, [IDS])
@@ -51,11 +51,14 @@ def test_only_the_rest_of_a_continued_prompt_is_read(model):
 
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "gemma2"])
 @torch.no_grad()
-def test_prompts_of_several_lengths_are_read_together(make_model, kind):
+def test_prompts_of_several_lengths_are_read_together_and_keep_their_own_states(make_model, kind):
     model, prefixes = make_model(kind).eval(), Prefixes(100)
     prefixes.read(model, [IDS[:4], IDS[:2]])
     prompts = [IDS, [12, 60, 3], [1, 5, 8], [1], [1, 5, 9, 30, 11, 11, 11, 11, 12], []]
-    for found, ids in zip(prefixes.read(model, prompts), prompts, strict=True):
+    counted = CountingModel(model)
+    read = prefixes.read(counted, prompts)
+    assert counted.calls == 1
+    for found, ids in zip(read, prompts, strict=True):
         expected = plain(model, ids) if ids else []
         assert len(found) == len(expected)
         for one, other in zip(found, expected, strict=True):
@@ -64,7 +67,7 @@ def test_prompts_of_several_lengths_are_read_together(make_model, kind):
 
 @torch.no_grad()
 def test_a_batch_of_prompts_is_bounded_in_tokens(model):
-    counted, prefixes = Read(model), Prefixes(10**6)
+    counted, prefixes = CountingModel(model), Prefixes(10**6)
     prompts = [[1, first] * (TOGETHER // 6) for first in range(3, 10)]
     prefixes.read(counted, [*prompts, [1, 2]])
     assert counted.calls == 3  # the short one and two, three, and two
@@ -72,8 +75,8 @@ def test_a_batch_of_prompts_is_bounded_in_tokens(model):
 
 
 @torch.no_grad()
-def test_the_oldest_prompts_are_forgotten(model):
-    counted, prefixes = Read(model), Prefixes(8)
+def test_the_least_recently_used_prompts_are_forgotten(model):
+    counted, prefixes = CountingModel(model), Prefixes(8)
     for first in (10, 11, 10, 12):  # 10 is read again, so 11 is the oldest when 12 comes
         prefixes.read(counted, [[first, 5, 9, 4]])
     assert counted.tokens == 12
@@ -96,7 +99,7 @@ def test_rows_of_several_lengths_are_padded_on_the_left(model):
             assert not states[2, :, :-3].any()
 
 
-def test_a_layer_holds_what_was_added_whatever_its_capacity():
+def test_a_growing_layer_holds_everything_that_was_added():
     layer, added = GrowingLayer(), [torch.randn(3, 2, size, 4) for size in (5, 1, 1, 90, 1)]
     for each in added:
         keys, values = layer.update(each, -each)

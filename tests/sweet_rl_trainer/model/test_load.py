@@ -1,4 +1,4 @@
-"""Loading of models by name, and what is said of those that cannot be loaded."""
+"""Loading of models by name, and the errors for models that cannot be loaded."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def adapters(make_model, tmp_path):
     return tmp_path / "run" / "model"
 
 
-def test_a_folder_is_its_own_name(tmp_path):
+def test_a_folder_resolves_to_itself(tmp_path):
     assert resolve(str(tmp_path)) == tmp_path
 
 
 @pytest.mark.parametrize("name", ["/nowhere/at/all", "a/b/c", "~/no such model", "a/b@", ""])
-def test_what_is_neither_a_folder_nor_an_id_is_refused(name):
+def test_a_name_that_is_neither_a_folder_nor_a_hub_id_is_refused(name):
     with pytest.raises(UserError, match="neither an existing folder nor a Hub ID"):
         resolve(name)
 
@@ -94,16 +94,14 @@ def resolved(name, folder, **environment):
         ("owner/name@v1", "`hf download owner/name --revision v1`"),
     ],
 )
-def test_offline_a_model_that_is_not_cached_is_an_error_that_says_what_to_do(
-    name, command, tmp_path
-):
+def test_an_uncached_model_offline_is_an_error_with_the_download_command(name, command, tmp_path):
     said = resolved(name, tmp_path)
     assert said.startswith("UserError: model owner/name: not in the cache")
     assert "HF_HUB_OFFLINE is 1" in said
     assert command in said
 
 
-def test_offline_a_cached_model_is_found_at_its_revision(base, tmp_path):
+def test_a_cached_model_is_found_offline_at_its_revision(base, tmp_path):
     commit = "0123456789abcdef0123456789abcdef01234567"
     repository = tmp_path / "cache" / "models--owner--name"
     (repository / "snapshots").mkdir(parents=True)
@@ -137,7 +135,7 @@ def test_adapters_are_loaded_on_their_base(base, adapters, make_model):
     assert kinds == {(True, torch.float32), (False, torch.bfloat16)}
 
 
-def test_a_whole_trained_model_needs_nothing_of_its_base(base, tmp_path):
+def test_a_whole_trained_model_loads_without_its_base(base, tmp_path):
     torch.testing.assert_close(
         logits(load_trained(base, tmp_path / "nowhere")), logits(load_model(base))
     )
@@ -180,7 +178,7 @@ def test_an_unknown_architecture_is_an_error(base):
         load_model(base)
 
 
-def test_weights_that_are_not_there_are_not_made_up(base):
+def test_missing_weights_are_an_error(base):
     edit(base, num_hidden_layers=3)
     with pytest.raises(
         UserError,
@@ -202,13 +200,13 @@ def test_a_folder_without_a_tokenizer_is_an_error(base):
         load_tokenizer(base)
 
 
-def test_too_little_memory_is_said_plainly():
+def test_insufficient_memory_is_a_user_error_that_names_the_model():
     with pytest.raises(UserError, match=r"model m: not enough memory \(.*allocate memory.*\)\. "):
         with enough_memory("model m"):
             torch.empty(2**60, dtype=torch.uint8)
 
 
-def test_other_errors_of_torch_pass_as_they_are():
+def test_other_torch_errors_pass_unchanged():
     with pytest.raises(RuntimeError, match="size"):
         with enough_memory("model m"):
             torch.zeros(2) + torch.zeros(3)

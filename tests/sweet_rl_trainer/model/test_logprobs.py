@@ -17,7 +17,7 @@ from sweet_rl_trainer.model.logprobs import (
 torch.set_num_threads(1)
 
 RENAMED = pytest.mark.filterwarnings("ignore:`.*gradient_checkpointing.*` is dep:FutureWarning")
-"""In transformers; peft still says it the old way, and so do we as long as transformers 5.0 will do."""
+"""A renaming in transformers; peft and this project still use the old name, which transformers 5.0 needs."""
 
 
 def problem(dtype=torch.float32, count=23, size=37, vocabulary=101):
@@ -35,7 +35,7 @@ def naive(hidden, weight, targets):
 
 
 def close(one, other, tolerance=1e-5):
-    """Assert equality up to the tolerance, relative to the largest."""
+    """Assert equality up to the tolerance, relative to the largest value."""
     assert (one - other).abs().max() <= tolerance * other.abs().max()
 
 
@@ -52,14 +52,14 @@ def test_values_and_gradients_are_those_of_the_full_log_softmax(chunk):
         close(one, other)
 
 
-def test_the_gradient_is_that_of_finite_differences():
+def test_the_gradient_matches_finite_differences():
     hidden, weight, targets, _ = problem(torch.float64, 5, 4, 7)
     assert torch.autograd.gradcheck(
         lambda h, w: select_logprobs(h, w, targets, 2), (hidden, weight), atol=1e-3, eps=1e-2
     )
 
 
-def test_only_the_gradients_asked_for_are_made():
+def test_a_frozen_weight_leaves_the_hidden_state_gradient_correct():
     hidden, weight, targets, slopes = problem()
     frozen = weight.detach()
     (found,) = torch.autograd.grad(
@@ -68,7 +68,7 @@ def test_only_the_gradients_asked_for_are_made():
     close(found, torch.autograd.grad((naive(hidden, frozen, targets) * slopes).sum(), hidden)[0])
 
 
-def test_nothing_of_the_size_of_the_logits_is_kept_for_the_backward_pass():
+def test_no_tensor_as_large_as_the_logits_is_kept_for_the_backward_pass():
     hidden, weight, targets, _ = problem(count=64)
     kept = []
 
@@ -104,7 +104,7 @@ def test_weight_gradients_of_many_chunks_in_bfloat16_are_added_up_in_float32():
     close(chunked, whole, 2**-7)
 
 
-def test_under_autocast_the_products_are_in_its_precision():
+def test_products_under_autocast_have_its_precision():
     hidden, weight, targets, _ = problem()
     with torch.autocast("cpu", torch.bfloat16):
         found = select_logprobs(hidden, weight, targets)
@@ -115,7 +115,7 @@ def test_under_autocast_the_products_are_in_its_precision():
     close(gradient, torch.autograd.grad(expected.sum(), weight)[0], 2**-7)
 
 
-def test_no_position_gives_no_log_probability():
+def test_no_positions_give_no_log_probabilities():
     hidden, weight, targets, _ = problem(count=0)
     found = select_logprobs(hidden, weight, targets)
     assert found.shape == (0,)
@@ -123,7 +123,7 @@ def test_no_position_gives_no_log_probability():
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "mistral"])
-def test_a_model_gives_what_its_logits_give(make_model, kind):
+def test_a_model_gives_the_log_probabilities_of_its_logits(make_model, kind):
     model = make_model(kind)
     check_head(model)
     ids = torch.arange(20)[None] * 7 % 67
@@ -140,7 +140,7 @@ def test_a_model_gives_what_its_logits_give(make_model, kind):
         close(one, other)
 
 
-def test_afterwards_the_model_gives_logits_again(make_model):
+def test_a_model_gives_logits_again_afterward(make_model):
     model = make_model()
     ids = torch.arange(6)[None]
     before = model(input_ids=ids).logits
@@ -152,7 +152,7 @@ def test_afterwards_the_model_gives_logits_again(make_model):
 
 
 @RENAMED
-def test_a_model_with_adapters_and_checkpointing_gives_the_same(make_model):
+def test_a_checkpointed_model_with_adapters_gives_the_same_values_and_gradients(make_model):
     peft = pytest.importorskip("peft", reason="peft is not installed (colbench[train])")
     adapted = peft.get_peft_model(
         make_model(),
@@ -184,7 +184,7 @@ def test_a_model_that_caps_or_scales_its_logits_is_refused(make_model, kind):
     ("granite", {"logits_scaling": 1.0}),
     ("cohere", {"logit_scale": 1.0}),
 ])  # fmt: skip
-def test_the_same_kind_without_cap_or_scale_is_not(make_model, kind, neutral):
+def test_a_model_with_neutral_logit_cap_and_scale_is_accepted(make_model, kind, neutral):
     check_head(make_model(kind, **neutral))
 
 

@@ -1,4 +1,4 @@
-"""Wrapped for several processes, a model gives the log-probabilities and gradients that it gives by itself."""
+"""A model wrapped for several processes gives the log-probabilities and gradients of the unwrapped model."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def work(rank, folder):
 
 
 @pytest.mark.weekly
-def test_two_processes_give_what_one_gives(make_model, tmp_path):
+def test_two_processes_give_the_values_and_gradients_of_one(make_model, tmp_path):
     models = {kind: make_model(kind) for kind in KINDS}
     for kind, model in models.items():
         model.save_pretrained(tmp_path / kind)

@@ -1,4 +1,4 @@
-"""The estimate of memory, by hand."""
+"""The memory estimate, compared with manual calculations."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def llama(tmp_path_factory):
     return size_of(folder)
 
 
-def test_activations_are_kept_of_all_layers_or_of_one_and_all_inputs():
+def test_activations_are_those_of_all_layers_or_of_one_layer_and_all_inputs():
     for lora in (None, LoraSettings()):
         assert activations(SMALL, ROWS, lora) == 100 * 3 * PER_LAYER * 4
     narrow = TrainSettings(row_tokens=100)
@@ -50,7 +50,7 @@ def test_activations_are_kept_of_all_layers_or_of_one_and_all_inputs():
 
 
 @pytest.mark.parametrize(("weights", "size"), [(torch.float32, 4), (torch.bfloat16, 2)])
-def test_inputs_of_layers_have_the_precision_of_the_weights(weights, size, make_model):
+def test_layer_inputs_have_the_precision_of_the_weights(weights, size, make_model):
     model = make_model().to(weights)
     ids = torch.zeros(1, 9, dtype=torch.long)
     inputs = []
@@ -62,7 +62,7 @@ def test_inputs_of_layers_have_the_precision_of_the_weights(weights, size, make_
     assert len(inputs) == model.config.num_hidden_layers
 
 
-def test_all_weights_of_a_small_model_by_hand():
+def test_full_training_of_a_small_model_needs_the_calculated_bytes():
     rows = activations(SMALL, ROWS, None) + LOGITS
     assert training_bytes(SMALL, ROWS, None) == 16_000 + rows
     narrow = TrainSettings(row_tokens=100)
@@ -74,7 +74,7 @@ def test_all_weights_of_a_small_model_by_hand():
     assert training_bytes(SMALL, narrow, None, shards=8) == 6_000 + rows
 
 
-def test_adapters_on_a_small_model_by_hand():
+def test_adapter_training_of_a_small_model_needs_the_calculated_bytes():
     trained = 4 * (30 + 30)
     narrow = TrainSettings(row_tokens=100)
     lora = LoraSettings(rank=4)
@@ -110,7 +110,7 @@ def test_llama_needs_eight_large_gpus_for_all_weights_and_one_for_adapters(llama
     assert lora < 40 * GIB
 
 
-def test_the_size_of_qwen2_vl_is_that_of_the_checkpoint_with_the_part_that_sees(tmp_path):
+def test_the_size_of_qwen2_vl_is_that_of_the_checkpoint_with_its_vision_tower(tmp_path):
     transformers.Qwen2VLConfig(
         text_config={
             "vocab_size": 152_064,
@@ -135,7 +135,7 @@ def test_the_size_of_qwen2_vl_is_that_of_the_checkpoint_with_the_part_that_sees(
     assert tower_activations(SMALL, settings, None, 1000) == 0
 
 
-def test_the_part_of_qwen2_5_vl_that_sees_has_other_names(tmp_path):
+def test_the_vision_tower_of_qwen2_5_vl_is_read_from_its_own_fields(tmp_path):
     size = {"depth": 2, "hidden_size": 32, "num_heads": 2, "out_hidden_size": 64}
     text = {"hidden_size": 64, "num_hidden_layers": 1, "vocab_size": 100}
     transformers.Qwen2_5_VLConfig(

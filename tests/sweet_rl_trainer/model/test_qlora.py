@@ -1,4 +1,4 @@
-"""Adapters on weights of 4 bits."""
+"""Adapters on 4-bit weights."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from sweet_rl_trainer.train.run import train
 torch.set_num_threads(1)
 
 installed = find_spec("bitsandbytes") is not None
-needs_it = pytest.mark.skipif(
+needs_bitsandbytes = pytest.mark.skipif(
     not installed, reason="bitsandbytes is not installed (colbench[qlora])"
 )
 IDS = torch.arange(24).reshape(2, 12) * 5 % 67
@@ -56,7 +56,7 @@ def logits(model):
 
 
 def rounded(weight):
-    """Return the nearest of NF4's values, block by block."""
+    """Return the weight with each value rounded to the nearest NF4 value, block by block."""
     blocks = weight.reshape(-1, 64)
     scale = blocks.abs().amax(1, keepdim=True)
     values = torch.tensor(NF4)
@@ -64,8 +64,8 @@ def rounded(weight):
     return (values[nearest] * scale).reshape(weight.shape)
 
 
-@needs_it
-def test_linear_layers_but_the_last_are_rounded_to_nf4(base, make_model):
+@needs_bitsandbytes
+def test_all_linear_layers_except_the_last_are_rounded_to_nf4(base, make_model):
     found = load_model(base, quantize="4bit")
     expected = make_model(**SHAPE).eval()
     for name, layer in expected.named_modules():
@@ -122,8 +122,8 @@ class StopAt(TrainerCallback):
 
 
 @pytest.mark.slow
-@needs_it
-def test_training_begins_at_the_rounded_model_and_goes_on_exactly(base, tmp_path):
+@needs_bitsandbytes
+def test_training_starts_at_the_rounded_model_and_resumes_exactly(base, tmp_path):
     done = run(base, tmp_path / "whole", likelihood_weight=0.0)
     found = losses(tmp_path / "whole")
     assert found[0] == pytest.approx(math.log(2), abs=1e-5)
@@ -138,15 +138,15 @@ def test_training_begins_at_the_rounded_model_and_goes_on_exactly(base, tmp_path
 
 
 @pytest.mark.weekly
-@needs_it
-def test_gradient_checkpointing_changes_nothing(base, tmp_path):
+@needs_bitsandbytes
+def test_gradient_checkpointing_does_not_change_the_losses(base, tmp_path):
     run(base, tmp_path / "one", gradient_checkpointing=False, max_steps=3)
     run(base, tmp_path / "other", gradient_checkpointing=True, max_steps=3)
     assert losses(tmp_path / "one") == pytest.approx(losses(tmp_path / "other"), abs=1e-6)
 
 
-@needs_it
-def test_adapters_are_merged_into_the_weights_as_they_were(base, make_model, tmp_path):
+@needs_bitsandbytes
+def test_adapters_are_merged_into_the_unrounded_weights(base, make_model, tmp_path):
     trained = run(base, tmp_path / "run", max_steps=3)
     adapters = load_file(trained / "adapter_model.safetensors")
     found = merged(trained, base)
@@ -161,8 +161,8 @@ def test_adapters_are_merged_into_the_weights_as_they_were(base, make_model, tmp
     assert load_trained(trained, base, quantize="4bit").get_base_model().is_loaded_in_4bit
 
 
-@needs_it
-def test_what_was_loaded_must_be_what_the_settings_say(base, make_model):
+@needs_bitsandbytes
+def test_a_model_quantized_differently_from_the_settings_is_refused(base, make_model):
     with pytest.raises(
         ValueError, match="quantize 4bit: the model was loaded with a different quantization"
     ):
@@ -174,6 +174,6 @@ def test_what_was_loaded_must_be_what_the_settings_say(base, make_model):
 
 
 @pytest.mark.skipif(installed, reason="bitsandbytes is installed")
-def test_without_bitsandbytes_the_package_to_install_is_named(base):
+def test_missing_bitsandbytes_is_reported_with_the_package_to_install(base):
     with pytest.raises(UserError, match=r"pip install 'colbench\[qlora\]'"):
         load_model(base, quantize="4bit")

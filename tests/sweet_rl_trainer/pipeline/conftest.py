@@ -1,4 +1,4 @@
-"""Recipes as values, of what the tests above collected."""
+"""Recipes on the runs and the model of the parent `conftest`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stages that run in this process, done for real on a few dialogues: collect, sample, rank, diagnose, export."""
+"""The stages that run in this process, on a few real dialogues: collect, sample, rank, diagnose, export."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from sweet_rl_trainer.pipeline.stage import read as read_json
 torch.set_num_threads(1)
 
 
-def do(recipe, out, goal):
+def run_stages(recipe, out, goal):
     """Run all stages that lead to the goal; return the last one and its report."""
     stages = plan(recipe, goal)
     for stage in stages:
@@ -51,7 +51,7 @@ def lines(path, kind):
     return [msgspec.json.decode(line, type=kind) for line in path.read_bytes().splitlines()]
 
 
-def test_dialogues_are_collected_as_the_command_would(tmp_path):
+def test_the_collect_stage_writes_a_run_folder_and_a_report(tmp_path):
     recipe = read(
         "tiny-cpu",
         ["data.held_out=0.3"],
@@ -67,7 +67,7 @@ def test_dialogues_are_collected_as_the_command_would(tmp_path):
 
 
 @pytest.mark.weekly
-def test_a_run_that_stops_is_an_error(tmp_path, capfd):
+def test_a_failed_collect_stage_is_an_error_and_is_not_finished(tmp_path, capfd):
     recipe = read("tiny-cpu", values={"collect": [{"agent": "nobody", "limit": 1}]})
     _, collect, *_ = plan(recipe)
     with pytest.raises(
@@ -78,7 +78,7 @@ def test_a_run_that_stops_is_an_error(tmp_path, capfd):
     assert collect.report(tmp_path) is None
 
 
-def test_a_model_is_made_of_nothing_the_same_each_time(tmp_path):
+def test_a_tiny_base_model_is_built_identically_each_time(tmp_path):
     digests = []
     for out in (tmp_path / "one", tmp_path / "other"):
         base = plan(read("tiny-cpu"))[0]
@@ -90,7 +90,7 @@ def test_a_model_is_made_of_nothing_the_same_each_time(tmp_path):
 
 
 def test_candidates_are_sampled_in_this_process(small, tmp_path):
-    stage, report = do(small(), tmp_path, "sample")
+    stage, report = run_stages(small(), tmp_path, "sample")
     found = lines(stage.folder(tmp_path) / SAMPLED, Sampled)
     assert report.said == {"turns": len(found), "left out": {}}
     assert found
@@ -103,7 +103,7 @@ def test_candidates_are_sampled_in_this_process(small, tmp_path):
 def test_candidates_are_sampled_from_a_server(small, tmp_path, served):
     with served(lambda messages: messages[-1].content[:5]) as server:
         changes = (f"sample.server=scripted@{server.base_url}", "sample.concurrency=2")
-        stage, report = do(small(*changes), tmp_path, "sample")
+        stage, report = run_stages(small(*changes), tmp_path, "sample")
         asked = len(server.requests)
         assert {body["max_tokens"] for body in server.requests} == {4}
     found = lines(stage.folder(tmp_path) / SAMPLED, Sampled)
@@ -112,20 +112,20 @@ def test_candidates_are_sampled_from_a_server(small, tmp_path, served):
     assert all(reply.ids[-1] == 0 for line in found for reply in line.replies)
 
 
-def test_a_server_that_returns_no_tokens_is_ranked_by_its_words(small, tmp_path, served):
+def test_replies_without_recorded_tokens_are_ranked_by_their_text(small, tmp_path, served):
     numbers = iter(range(10_000))
     with served(lambda _: f"Say {next(numbers)}.") as server:
         where = f"sample.server=scripted@{server.base_url}"
         changes = (where, "sample.record_tokens=false", "rank.scores=pmi", "rank.pairs=best-worst")
-        stage, report = do(small(*changes), tmp_path, "rank")
+        stage, report = run_stages(small(*changes), tmp_path, "rank")
     assert report.said["pairs"] > 0
     (line, *_) = lines(stage.folder(tmp_path) / SCORED, Line)
     assert all(text.startswith("Say ") for text in line.replies)
 
 
-def test_an_actor_can_imitate_the_chosen_replies_alone(small, tmp_path):
+def test_an_actor_with_nll_loss_imitates_chosen_replies_without_pairs(small, tmp_path):
     recipe = small("rank.scores=pmi", "actor.loss=nll", "actor.train.max_steps=1")
-    stage, _ = do(recipe, tmp_path, "actor")
+    stage, _ = run_stages(recipe, tmp_path, "actor")
     assert stage.name == "export"
     (ranked,) = tmp_path.glob("rank-*")
     sides = files.read(ranked / files.TRAIN)
@@ -142,8 +142,8 @@ def test_an_actor_can_imitate_the_chosen_replies_alone(small, tmp_path):
     assert "accuracy" not in said
 
 
-def test_ranking_without_a_critic_scores_and_pairs_both_sides(small, tmp_path):
-    stage, report = do(small("rank.scores=pmi"), tmp_path, "rank")
+def test_ranking_without_a_critic_pairs_training_and_held_out_candidates(small, tmp_path):
+    stage, report = run_stages(small("rank.scores=pmi"), tmp_path, "rank")
     folder = stage.folder(tmp_path)
     scored = lines(folder / SCORED, Line)
     assert report.said["turns"] == len(scored)
@@ -173,9 +173,7 @@ def test_ranking_without_a_critic_scores_and_pairs_both_sides(small, tmp_path):
 
 
 @pytest.mark.weekly
-def test_candidates_are_ranked_by_what_comes_of_them_when_the_dialogue_goes_on(
-    small, tmp_path, served
-):
+def test_candidates_are_ranked_by_the_returns_of_their_continuations(small, tmp_path, served):
     numbers = iter(range(10_000))
     wrong = f"{ANSWER_MARKER}\ndef nothing():\n    return 0"
 
@@ -186,7 +184,7 @@ def test_candidates_are_ranked_by_what_comes_of_them_when_the_dialogue_goes_on(
     with served(script) as server:
         where = f"sample.server=scripted@{server.base_url}"
         changes = (where, "sample.record_tokens=false", "sample.count=6", "rank.continuations=2")
-        stage, report = do(small("rank.scores=returns", *changes), tmp_path, "rank")
+        stage, report = run_stages(small("rank.scores=returns", *changes), tmp_path, "rank")
     found = lines(stage.folder(tmp_path) / SCORED, Line)
     assert report.said["turns"] == len(found)
     asked = [
@@ -213,7 +211,7 @@ USELESS = "Which version of Python do you use?"
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scores", ["facts", pytest.param("gain", marks=pytest.mark.weekly)])
-def test_candidates_are_ranked_by_what_the_human_answers_them_once(scores, small, tmp_path, served):
+def test_candidates_are_ranked_by_the_human_reply_that_follows(scores, small, tmp_path, served):
     numbers = iter(range(10_000))
     said = (BLIND, USELESS, "What should be returned?")
 
@@ -221,7 +219,9 @@ def test_candidates_are_ranked_by_what_the_human_answers_them_once(scores, small
         where = f"sample.server=scripted@{server.base_url}"
         changes = (where, "sample.record_tokens=false", "sample.count=3", "rank.pairs=margin")
         more = ("rank.scale=none", "rank.cost=0.125", "sample.data_fraction=1")
-        stage, report = do(small(f"rank.scores={scores}", *changes, *more), tmp_path, "rank")
+        stage, report = run_stages(
+            small(f"rank.scores={scores}", *changes, *more), tmp_path, "rank"
+        )
     found = lines(stage.folder(tmp_path) / SCORED, Line)
     assert report.said["turns"] == len(found)
     by_text = [dict(zip(line.replies, line.scores, strict=True)) for line in found]
@@ -236,8 +236,8 @@ def test_candidates_are_ranked_by_what_the_human_answers_them_once(scores, small
         assert len(set(asked)) > 1
 
 
-def test_facts_put_questions_that_settle_something_first_until_all_is_told(small, tmp_path, served):
-    """Among a good question, a useless one, the best code for what was told, and wrong code."""
+def test_facts_rank_useful_questions_first_until_all_facts_are_told(small, tmp_path, served):
+    """Rank a good question, a useless one, the best code for the facts told so far, and wrong code."""
     numbers = iter(range(10_000))
 
     def script(messages):
@@ -252,7 +252,7 @@ def test_facts_put_questions_that_settle_something_first_until_all_is_told(small
     with served(script) as server:
         where = (f"sample.server=scripted@{server.base_url}", "sample.concurrency=1")
         more = ("sample.record_tokens=false", "sample.count=4", "sample.data_fraction=1")
-        stage, _ = do(small("rank.scores=facts", *where, *more), tmp_path, "rank")
+        stage, _ = run_stages(small("rank.scores=facts", *where, *more), tmp_path, "rank")
     early, late = [], []
     for line in lines(stage.folder(tmp_path) / SCORED, Line):
         scores = dict(zip(line.replies, line.scores, strict=True))
@@ -277,24 +277,22 @@ def share(values):
 
 
 @pytest.mark.weekly
-def test_a_line_is_fitted_to_the_dialogues_where_credit_is_on_the_scale_of_the_reward(
-    small, tmp_path, served
-):
+def test_facts_scores_report_the_line_fitted_to_the_rewards(small, tmp_path, served):
     numbers = iter(range(10_000))
     with served(lambda _: (BLIND, USELESS)[next(numbers) % 2]) as server:
         where = f"sample.server=scripted@{server.base_url}"
         changes = (where, "sample.record_tokens=false", "sample.count=2", "sample.data_fraction=1")
-        _, report = do(small("rank.scores=facts", *changes), tmp_path, "rank")
+        _, report = run_stages(small("rank.scores=facts", *changes), tmp_path, "rank")
     assert report.said["slope"] > 0.5, "who knows more facts has a higher reward"
     assert report.said["intercept"] + report.said["slope"] == pytest.approx(1, abs=0.1)
 
 
 @pytest.mark.weekly
-def test_scored_candidates_are_read_again_for_these_trajectories_alone(small, tmp_path):
+def test_scored_candidates_are_read_for_the_given_trajectories_only(small, tmp_path):
     from sweet_rl_trainer.pipeline.inputs import load
 
     recipe = small("rank.scores=pmi")
-    stage, _ = do(recipe, tmp_path, "rank")
+    stage, _ = run_stages(recipe, tmp_path, "rank")
     inputs = {name: each.path for name, each in stage.inputs.items() if isinstance(each, Source)}
     held_out = {each.id: each for each in load(recipe.data, inputs).held_out}
     wanted = [
@@ -316,7 +314,7 @@ def test_every_dialogue_of_rejection_fine_tuning_is_taken_held_out_or_left_out(s
 
 
 @pytest.mark.slow
-def test_a_critic_is_trained_in_a_child_and_diagnosed_before_and_after_ranking(small, tmp_path):
+def test_a_critic_is_trained_and_diagnosed_before_and_after_ranking(small, tmp_path):
     recipe = small("critic.train.epochs=1")
     stages = plan(recipe)[:-2]
     reports = [stage.run(tmp_path) for stage in stages]
@@ -353,13 +351,13 @@ def test_a_critic_is_trained_in_a_child_and_diagnosed_before_and_after_ranking(s
         (("critic.train.score=value", "rank.scores=value"), "value"),
     ],
 )
-def test_a_diagnosis_scores_replies_as_the_critic_was_trained(changes, preset):
+def test_the_diagnosis_preset_matches_the_trained_critic(changes, preset):
     recipe = read("tiny-cpu", changes)
     assert preset_of(recipe.tables["critic"]) == recipe.tables["rank"].scores == preset
 
 
 @pytest.mark.weekly
-def test_models_that_score_are_gone_when_the_next_stage_begins(small, small_model, tmp_path):
+def test_scoring_models_are_freed_before_the_next_stage(small, small_model, tmp_path):
     def models():
         gc.collect()
         return sum(type(each) is LlamaForCausalLM for each in gc.get_objects())
@@ -373,7 +371,7 @@ def test_models_that_score_are_gone_when_the_next_stage_begins(small, small_mode
     assert models() == before
 
 
-def test_our_own_server_is_given_the_variables_of_the_template():
+def test_server_arguments_include_the_chat_template_variables():
     changes = ("model.template_args.enable_thinking=false", "sample.server_args.max_model_len=9")
     assert server_args(read("tiny-cpu", changes)) == {
         "default_chat_template_kwargs": '{"enable_thinking":false}',

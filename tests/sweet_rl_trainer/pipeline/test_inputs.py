@@ -1,4 +1,4 @@
-"""The trajectories of a recipe: which there are, what they are called, and on which side."""
+"""The trajectories of a recipe: their sources, their IDs, and whether they are for training or held out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def strings(folders):
 
 @pytest.fixture(scope="session")
 def truncated(tmp_path_factory):
-    """Return a run on the same tasks and four more, of one that has no time to answer."""
+    """Return a run on the same tasks and four more, whose dialogues reach the turn limit without an answer."""
     folder = tmp_path_factory.mktemp("truncated") / "run"
     limits = ["--limit", "12", "--max-turns", "2"]
     main(["eval", "--tasks", "bundled:backend/train", *limits, "--out", str(folder)])
@@ -42,7 +42,7 @@ def test_dialogues_of_one_run_are_told_apart_by_task_and_trial(collected):
     assert sorted(data.by_id) == sorted(f"{each['task_id']}/{each['trial']}" for each in rollouts)
 
 
-def test_neither_keys_nor_the_order_in_which_dialogues_ended_matter(collected, tmp_path):
+def test_the_data_do_not_depend_on_keys_or_the_order_of_rollouts(collected, tmp_path):
     moved = tmp_path / "moved"
     shutil.copytree(collected[0], moved)
     lines = (moved / "rollouts.jsonl").read_text().splitlines()
@@ -52,7 +52,7 @@ def test_neither_keys_nor_the_order_in_which_dialogues_ended_matter(collected, t
     assert loaded(runs=(str(moved),)) == loaded(runs=(str(collected[0]),))
 
 
-def test_dialogues_of_several_runs_have_different_ids_though_their_tasks_are_the_same(collected):
+def test_dialogues_on_the_same_tasks_have_different_ids_in_each_run(collected):
     data = loaded(runs=strings([collected[0], collected[0]]))
     assert len(data.by_id) == 16
     assert Counter(name.partition(":")[0] for name in data.by_id) == {"0": 8, "1": 8}
@@ -70,7 +70,7 @@ def test_all_dialogues_of_a_task_are_on_one_side(collected):
     assert data.dropped == {}
 
 
-def test_extra_negatives_are_of_tasks_to_train_on_alone(collected, truncated):
+def test_extra_negatives_belong_to_training_tasks_only(collected, truncated):
     data = loaded(runs=strings(collected), negatives=(str(truncated),))
     train = {each.task_hash for each in data.train}
     assert {each.task_hash for each in data.negatives} == train
@@ -79,7 +79,7 @@ def test_extra_negatives_are_of_tasks_to_train_on_alone(collected, truncated):
     assert not {each.id for each in data.negatives} & set(data.by_id)
 
 
-def test_collected_negatives_are_read_as_runs_of_them_are(collected, truncated, tmp_path):
+def test_collected_negatives_are_read_like_runs_of_negatives(collected, truncated, tmp_path):
     (tmp_path / RUN).symlink_to(truncated)
     data = DataSettings(held_out=0.3, runs=strings(collected))
     inputs = {name: each.path for name, each in sources(data).items()}
@@ -87,7 +87,7 @@ def test_collected_negatives_are_read_as_runs_of_them_are(collected, truncated, 
     assert found.negatives == loaded(runs=strings(collected), negatives=(str(truncated),)).negatives
 
 
-def test_dialogues_of_those_who_know_are_of_tasks_to_train_on_alone(collected, tmp_path):
+def test_privileged_dialogues_belong_to_training_tasks_only(collected, tmp_path):
     (tmp_path / RUN).symlink_to(collected[0])
     data = DataSettings(held_out=0.3, runs=strings(collected))
     inputs = {name: each.path for name, each in sources(data).items()}
@@ -97,13 +97,13 @@ def test_dialogues_of_those_who_know_are_of_tasks_to_train_on_alone(collected, t
     assert len(found.by_id) == 16
 
 
-def test_a_share_of_the_tasks_leaves_the_held_out_ones_alone(collected):
+def test_a_share_of_the_tasks_keeps_all_held_out_tasks(collected):
     whole, half = (loaded(runs=strings(collected), share=share) for share in (1.0, 0.5))
     assert half.held_out == whole.held_out
     assert 0 < len(half.train) < len(whole.train)
 
 
-def test_an_official_file_is_read_with_the_system_prompt_that_is_given(official, tmp_path):
+def test_an_official_file_is_read_with_the_given_system_prompt(official, tmp_path):
     (tmp_path / "system.txt").write_text("Ask first.")
     data = loaded(official=(str(official(4)),), system=str(tmp_path / "system.txt"), seed=1)
     assert len(data.by_id) == 8
@@ -111,7 +111,7 @@ def test_an_official_file_is_read_with_the_system_prompt_that_is_given(official,
     assert {each.reward for each in data.by_id.values()} == {0.0, 1.0}
 
 
-def test_runs_that_were_collected_are_read_from_within_their_stage(collected, tmp_path):
+def test_collected_runs_are_read_from_the_folder_of_their_stage(collected, tmp_path):
     shutil.copytree(collected[0], tmp_path / RUN)
     inputs = {"model": tmp_path, "collected0": tmp_path, "negatives0": collected[1]}
     assert run_folders(inputs) == [tmp_path / RUN]
@@ -119,7 +119,7 @@ def test_runs_that_were_collected_are_read_from_within_their_stage(collected, tm
     assert len(load(DataSettings(held_out=0.3), inputs).by_id) == 8
 
 
-def test_the_settings_that_matter_hold_the_prompts_content_and_not_its_place(tmp_path):
+def test_data_settings_depend_on_the_prompt_content_not_on_its_path(tmp_path):
     for name, content in (("one", "x"), ("other", "x"), ("third", "y")):
         (tmp_path / name).write_text(content)
     one, other, third = (
@@ -129,7 +129,7 @@ def test_the_settings_that_matter_hold_the_prompts_content_and_not_its_place(tmp
     assert settings(DataSettings(tasks="somewhere")) == settings(DataSettings())
 
 
-def test_dialogues_without_a_reward_are_an_error_that_says_what_to_do(collected, tmp_path):
+def test_a_run_without_rewards_is_an_error_that_suggests_scoring(collected, tmp_path):
     folder = tmp_path / "run"
     shutil.copytree(collected[0], folder)
     lines = [json.loads(line) for line in (folder / "rollouts.jsonl").read_text().splitlines()]
@@ -139,12 +139,12 @@ def test_dialogues_without_a_reward_are_an_error_that_says_what_to_do(collected,
         loaded(runs=(str(folder),))
 
 
-def test_tasks_that_are_not_those_of_the_run_are_an_error(collected):
+def test_tasks_other_than_those_of_the_run_are_an_error(collected):
     with pytest.raises(DataError, match=r"8 of its tasks are missing"):
         loaded(runs=(str(collected[0]),), tasks="bundled:backend/test")
 
 
-def test_too_few_tasks_to_hold_some_out_are_an_error(collected):
+def test_a_held_out_share_that_selects_no_task_is_an_error(collected):
     with pytest.raises(UserError, match=r"held-out share 1e-06, seed 0: none of 8 tasks is in"):
         loaded(runs=(str(collected[0]),), held_out=1e-6)
 

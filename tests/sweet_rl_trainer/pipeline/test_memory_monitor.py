@@ -20,7 +20,7 @@ HOLDING = "import sys; held = b'1' * ({mib} << 20); print(flush=True); sys.stdin
 
 @contextmanager
 def holding(*sizes):
-    """Yield processes that hold the given MiB each, until the end."""
+    """Run a subprocess for each size, which holds that many MiB until the block ends."""
     with ExitStack() as stack:
         for mib in sizes:
             command = [sys.executable, "-c", HOLDING.format(mib=mib)]
@@ -30,7 +30,7 @@ def holding(*sizes):
         yield
 
 
-def test_memory_of_subprocesses_at_the_same_time_is_added_up():
+def test_the_memory_of_concurrent_subprocesses_is_added():
     with MemoryMonitor() as alone:
         pass
     with holding(150, 150), MemoryMonitor() as beside:

@@ -1,4 +1,4 @@
-"""Own dialogues as the source of a recipe: every method trains on them."""
+"""Own dialogues as the source of a recipe: RFT, multi-turn DPO and SWEET-RL train on them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ torch.set_num_threads(1)
 
 
 def write(path, *, tasks=12, **fields):
-    """Return two dialogues for each task: a good one that asks, and a bad one."""
+    """Write two dialogues for each task, a good one that asks and a bad one; return the path."""
     rows = []
     for number in range(tasks):
         ask = [
@@ -49,7 +49,7 @@ def recipe(small_recipe, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["rft", "mtdpo", "sweet"])
-def test_every_method_trains_on_own_dialogues(method, recipe, tmp_path):
+def test_rft_mtdpo_and_sweet_train_on_own_dialogues(method, recipe, tmp_path):
     file = write(tmp_path / "my.jsonl", privileged="four people")
     for stage in plan(recipe(file, f"method={method}"), None):
         said = stage.run(tmp_path / "out").said
@@ -60,7 +60,7 @@ def test_every_method_trains_on_own_dialogues(method, recipe, tmp_path):
     assert (model / "model.safetensors").is_file()
 
 
-def test_the_content_of_the_file_is_in_the_key_and_its_place_is_not(recipe, tmp_path):
+def test_the_key_depends_on_the_content_of_the_file_not_on_its_path(recipe, tmp_path):
     one = write(tmp_path / "one.jsonl", privileged="four people")
     other = tmp_path / "other.jsonl"
     other.write_bytes(one.read_bytes())
@@ -69,7 +69,7 @@ def test_the_content_of_the_file_is_in_the_key_and_its_place_is_not(recipe, tmp_
     assert first == same != plan(recipe(other), "rft")[-1].key
 
 
-def test_a_critic_that_sees_c_refuses_dialogues_without_it_and_another_takes_them(recipe, tmp_path):
+def test_dialogues_without_privileged_information_need_an_unprivileged_critic(recipe, tmp_path):
     file = write(tmp_path / "my.jsonl")
     (data, *_) = plan(recipe(file), "critic")
     with pytest.raises(UserError, match=r"my.jsonl:\d+: privileged information is missing"):
@@ -79,7 +79,21 @@ def test_a_critic_that_sees_c_refuses_dialogues_without_it_and_another_takes_the
     assert data.run(tmp_path / "out").said["taken"] > 0
 
 
-def test_what_needs_dialogues_that_can_be_continued_is_refused(recipe, tmp_path):
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        ("fic", "no dialogue has both an answer and a task whose decisions are known"),
+        ("turn-rft", "turn-rft: the tasks of the dialogues are unknown"),
+    ],
+)
+def test_methods_that_need_tasks_refuse_own_dialogues(method, message, recipe, tmp_path):
+    file = write(tmp_path / "my.jsonl", privileged="four people")
+    (data, *_) = plan(recipe(file), method)
+    with pytest.raises(UserError, match=message):
+        data.run(tmp_path / "out")
+
+
+def test_scores_by_returns_are_refused_for_own_dialogues(recipe, tmp_path):
     file = write(tmp_path / "my.jsonl", privileged="four people")
     with pytest.raises(UserError, match=r"rank.scores 'returns': only dialogues of runs"):
         recipe(file, "rank.scores=returns")

@@ -18,7 +18,7 @@ from sweet_rl_trainer.pipeline.stage import Source, Stage
 CRITIC = ["critic-data", "critic"]
 ACTOR = ["sample", "rank"]
 SWEET = [*CRITIC, "diagnose", *ACTOR, "diagnose", "actor", "export"]
-TALKS = [
+TWO_ITERATIONS = [
     'collect=[{agent = "guesser", limit = 4}, {agent = "vllm:{model}", limit = 4}]',
     "iterations=2",
 ]
@@ -44,53 +44,54 @@ def changed(before, after):
     return {name for name in one if one[name] != other[name]}
 
 
-@pytest.mark.parametrize(
-    ("goal", "expected"),
-    [
-        (None, SWEET),
-        ("critic", CRITIC),
-        ("diagnose", [*CRITIC, "diagnose"]),
-        ("sample", ["sample"]),
-        ("rank", ["sample", *CRITIC, "rank"]),
-        ("actor", SWEET),
-        ("rft", ["rft-data", "rft", "export"]),
-        ("mtdpo", ["mtdpo-data", "mtdpo", "export"]),
-        ("grpo", ["grpo", "export"]),
-        ("fic", ["fic-answers", "fic-data", "fic", "export"]),
-    ],
-)
-def test_the_stages_that_lead_to_a_goal(goal, expected, small):
+STAGES = {
+    "critic": CRITIC,
+    "diagnose": [*CRITIC, "diagnose"],
+    "sample": ["sample"],
+    "rank": ["sample", *CRITIC, "rank"],
+    "actor": SWEET,
+    "rft": ["rft-data", "rft", "export"],
+    "turn-rft": ["turn-rft-data", "turn-rft", "export"],
+    "mtdpo": ["mtdpo-data", "mtdpo", "export"],
+    "grpo": ["grpo", "export"],
+    "fic": ["fic-answers", "fic-data", "fic", "export"],
+}
+"""The stages of each goal, in order."""
+
+
+@pytest.mark.parametrize(("goal", "expected"), [(None, SWEET), *STAGES.items()])
+def test_a_goal_has_its_stages_in_order(goal, expected, small):
     assert names(plan(small(), goal)) == expected
 
 
-def test_all_goals_are_tested():
-    assert set(goals()) == {"critic", "diagnose", *ACTOR, "actor", "rft", "mtdpo", "grpo", "fic"}
+def test_the_stages_of_every_goal_are_tested():
+    assert goals().keys() == STAGES.keys()
 
 
-@pytest.mark.parametrize("method", ["rft", "mtdpo", "grpo", "fic"])
-def test_the_method_is_the_goal_unless_there_is_another(method, small):
+@pytest.mark.parametrize("method", ["rft", "turn-rft", "mtdpo", "grpo", "fic"])
+def test_the_method_is_the_default_goal(method, small):
     recipe = small(f"method={method}")
     assert [each.key for each in plan(recipe)] == [each.key for each in plan(small(), method)]
 
 
-def test_scores_without_a_critic_train_none(small):
+def test_scores_without_a_critic_add_no_critic_stages(small):
     for scores in ("pmi", "returns", "facts", "gain"):
         stages = plan(small(f"rank.scores={scores}"))
         assert names(stages) == ["sample", "rank", "actor", "export"]
 
 
-def test_a_model_and_dialogues_that_are_not_there_are_made_first():
+def test_a_plan_first_makes_the_tiny_model_and_collects_dialogues():
     assert names(plan(read("tiny-cpu"))) == ["base", *["collect"] * 3, *SWEET]
     assert names(plan(read("tiny-cpu"), "grpo")) == ["base", "grpo", "export"]
 
 
-def test_dialogues_with_privileged_information_are_imitated_by_rft_alone(small):
+def test_only_rft_collects_privileged_dialogues(small):
     privileged = 'collect_privileged=[{agent="demonstrator"}]'
     assert names(plan(small(privileged), "rft")) == ["collect", "rft-data", "rft", "export"]
     assert names(plan(small(privileged))) == names(plan(small()))
 
 
-def test_dialogues_that_are_rejected_ones_are_among_the_pairs_of_dialogues_alone(small):
+def test_only_stages_that_pair_dialogues_read_extra_negatives(small):
     negatives = 'negatives=[{agent="interviewer", max_turns=2}]'
     for goal in (None, "mtdpo"):
         with_them = plan(small(negatives), goal)
@@ -106,8 +107,8 @@ def test_an_export_has_the_trained_model_and_its_base(small):
     assert isinstance(export.inputs["model"], Source)
 
 
-def test_the_second_iteration_starts_from_the_actor_of_the_first(small):
-    stages = plan(small(*TALKS))
+def test_the_second_iteration_starts_from_the_exported_model_of_the_first(small):
+    stages = plan(small(*TWO_ITERATIONS))
     assert names(stages) == [*SWEET, "collect", "collect", *SWEET]
     first = stages[len(SWEET) - 1]
     second = stages[len(SWEET) :]
@@ -124,8 +125,10 @@ def test_the_second_iteration_starts_from_the_actor_of_the_first(small):
     }
 
 
-def test_what_each_iteration_exported_is_evaluated(small):
-    stages = plan(small(*TALKS, 'evaluate=[{agent="vllm:{model}", tasks="bundled:backend"}]'))
+def test_each_exported_model_is_evaluated(small):
+    stages = plan(
+        small(*TWO_ITERATIONS, 'evaluate=[{agent="vllm:{model}", tasks="bundled:backend"}]')
+    )
     exports = [stage for stage in stages if stage.name == "export"]
     evaluated = [stage for stage in stages if stage.name == "evaluate"]
     assert [stage.inputs["model"] for stage in evaluated] == exports
@@ -135,11 +138,11 @@ def test_what_each_iteration_exported_is_evaluated(small):
     assert "evaluate" not in names(plan(small('evaluate=[{agent="vllm:{model}"}]'), "critic"))
 
 
-def test_only_the_last_iteration_ends_before_the_policy(small):
-    stages = plan(small(*TALKS), "critic")
+def test_only_the_last_iteration_stops_at_an_earlier_goal(small):
+    stages = plan(small(*TWO_ITERATIONS), "critic")
     assert names(stages) == [*SWEET, "collect", "collect", *CRITIC]
     assert stages[-1].inputs["model"] is stages[len(SWEET) - 1]
-    stages = plan(small(*TALKS), "rft")
+    stages = plan(small(*TWO_ITERATIONS), "rft")
     rft = ["rft-data", "rft", "export"]
     assert names(stages) == [*rft, "collect", "collect", *rft]
 
@@ -148,6 +151,7 @@ def test_only_the_last_iteration_ends_before_the_policy(small):
     ("goal", "scores"),
     [
         ("rft", "critic"),
+        ("turn-rft", "critic"),
         ("mtdpo", "critic"),
         ("actor", "critic"),
         ("actor", "gain"),
@@ -155,9 +159,7 @@ def test_only_the_last_iteration_ends_before_the_policy(small):
         ("fic", "critic"),
     ],
 )
-def test_each_method_is_repeated_from_new_dialogues_and_with_its_last_policy_as_reference(
-    goal, scores, small
-):
+def test_each_iteration_has_new_dialogues_and_the_last_policy_as_reference(goal, scores, small):
     collect = 'collect=[{agent = "vllm:{model}", limit = 4}]'
     stages = plan(small(collect, "iterations=3", f"rank.scores={scores}"), goal)
     exported = [each for each in stages if each.name == "export"]
@@ -170,7 +172,7 @@ def test_each_method_is_repeated_from_new_dialogues_and_with_its_last_policy_as_
             assert stage.inputs["model"] is exported[number - 1]
 
 
-def test_the_keyless_dialogues_of_the_first_iteration_are_found_by_the_second():
+def test_iterations_share_dialogues_that_do_not_depend_on_the_model():
     recipe = read(
         "tiny-cpu", ["iterations=2"], {"collect": [{"agent": "guesser"}, {"agent": "vllm:{model}"}]}
     )
@@ -215,26 +217,24 @@ ALL = {"critic-data", "sample", *FROM_CRITIC}
         ("grpo.train.steps=3", NOTHING),
     ],
 )
-def test_a_change_has_done_anew_what_it_reaches_and_nothing_else(change, expected, small):
+def test_a_change_reruns_only_the_stages_that_depend_on_it(change, expected, small):
     assert changed(small(), small(change)) == expected
 
 
-def test_more_continuations_rank_anew(small):
+def test_more_continuations_rerun_the_ranking(small):
     one, other = (small("rank.scores=returns", f"rank.continuations={count}") for count in (2, 4))
     assert changed(one, other) == FROM_RANK - {"diagnose, ranked"}
 
 
 @pytest.mark.parametrize("change", ["rank.cost=0.1", "rank.scale=none"])
-def test_the_scale_of_credit_by_consequence_ranks_anew_and_matters_to_no_other_scores(
-    change, small
-):
+def test_the_cost_and_scale_of_credit_rerun_only_facts_and_gain_rankings(change, small):
     for scores in ("facts", "gain"):
         one, other = small(f"rank.scores={scores}"), small(f"rank.scores={scores}", change)
         assert changed(one, other) == FROM_RANK - {"diagnose, ranked"}
     assert changed(small(), small(change)) == NOTHING
 
 
-def test_the_chance_that_facts_are_told_later_matters_to_facts_alone(small):
+def test_told_later_affects_only_the_facts_scores(small):
     later = "rank.told_later=0.25"
     assert changed(small("rank.scores=facts"), small("rank.scores=facts", later)) == FROM_RANK - {
         "diagnose, ranked"
@@ -242,7 +242,7 @@ def test_the_chance_that_facts_are_told_later_matters_to_facts_alone(small):
     assert changed(small("rank.scores=gain"), small("rank.scores=gain", later)) == NOTHING
 
 
-def test_the_loss_of_the_actor_changes_its_examples_and_no_candidates(small):
+def test_the_actor_loss_reruns_the_ranking_but_not_the_sampling(small):
     assert changed(small(), small("actor.loss=nll")) == FROM_RANK
     assert changed(small(), small("actor.loss=dpo")) == NOTHING
 
@@ -250,13 +250,13 @@ def test_the_loss_of_the_actor_changes_its_examples_and_no_candidates(small):
 @pytest.mark.parametrize(
     "change", ["grpo.train.steps=3", "lora.rank=4", "model.template_args.enable_thinking=false"]
 )
-def test_grpo_is_done_anew_where_its_dialogues_or_steps_are_others(change, small):
+def test_grpo_reruns_after_a_change_of_its_steps_adapters_or_template(change, small):
     before, after = (plan(small(*changes), "grpo")[0] for changes in ((), (change,)))
     assert before.name == after.name == "grpo"
     assert before.key != after.key
 
 
-def test_where_a_server_is_does_not_matter(small):
+def test_the_address_of_a_server_does_not_change_the_keys(small):
     one, other = (small(f"sample.server={where}") for where in ("vllm", "x@http://localhost:1/v1"))
     assert changed(one, other) == NOTHING
 
@@ -265,12 +265,12 @@ def test_where_a_server_is_does_not_matter(small):
     ("change", "expected"),
     [("critic.train.precision=bfloat16", True), ("critic.train.beta=0.2", False)],
 )
-def test_scores_of_the_reference_depend_on_its_arithmetic_alone(change, expected, small):
+def test_pmi_scores_depend_on_the_precision_but_not_on_the_critic_training(change, expected, small):
     before, after = small("rank.scores=pmi"), small("rank.scores=pmi", change)
     assert changed(before, after) == ({"rank", "actor", "export"} if expected else NOTHING)
 
 
-def test_the_content_of_runs_and_model_matters_and_not_their_place(
+def test_keys_depend_on_the_content_of_runs_and_model_not_on_their_paths(
     small, collected, small_model, tmp_path
 ):
     places = [tmp_path / "asks", tmp_path / "guesses"]
@@ -304,25 +304,25 @@ def test_the_content_of_runs_and_model_matters_and_not_their_place(
         ("data.runs=[]", r"^data\.runs: set run folders \(--runs\), trajectory files"),
     ],
 )
-def test_what_is_not_there_is_named(change, message, small):
+def test_a_missing_input_is_named(change, message, small):
     with pytest.raises(UserError, match=message):
         plan(small(change))
 
 
-def test_a_folder_that_is_no_model_is_named(small, tmp_path):
+def test_a_folder_without_a_complete_checkpoint_is_refused(small, tmp_path):
     with pytest.raises(
         UserError, match=r"is not a complete checkpoint: it needs config\.json and all files of"
     ):
         plan(small(f"model.name={tmp_path}"))
 
 
-def test_all_settings_can_be_written_down(small):
-    for stage in plan(small(*TALKS)):
+def test_the_settings_of_every_stage_can_be_hashed(small):
+    for stage in plan(small(*TWO_ITERATIONS)):
         assert isinstance(stage, Stage)
         assert len(stage.key) == 64
 
 
-def test_dialogues_are_collected_anew_when_their_task_file_changes_and_not_for_how_it_is_worked_off(
+def test_collected_dialogues_depend_on_tasks_and_limits_not_on_concurrency(
     tmp_path,
 ):
     def stages(**fields):

@@ -1,4 +1,4 @@
-"""Every kind of critic, from dialogues to what is made of it: trained, diagnosed, and asked for scores."""
+"""Each kind of critic, from dialogues to scores: trained, diagnosed, and used for ranking."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ torch.set_num_threads(1)
 SHORT = ("critic.train.max_steps=2", "actor.train.max_steps=2")
 
 
-def do(recipe, out, names):
-    """Return the stages of these names, which come first; the folder of each."""
+def run_stages(recipe, out, names):
+    """Run the first stages of a plan until all in `names` are done; return the folder of each by its name."""
     folders = {}
     for stage in plan(recipe):
         if stage.name not in folders:  # the second diagnosis is the same, with candidates
@@ -52,8 +52,8 @@ CRITIC = ("critic-data", "critic", "diagnose", "sample", "rank")
     ],
     ids=["released", "value", "unprivileged", "sum"],
 )
-def test_other_critics_are_trained_diagnosed_and_asked(changes, small, tmp_path):
-    folders = do(small(*SHORT, *changes), tmp_path, CRITIC)
+def test_other_critics_are_trained_diagnosed_and_used_for_ranking(changes, small, tmp_path):
+    folders = run_stages(small(*SHORT, *changes), tmp_path, CRITIC)
     done = json.loads((folders["critic"] / "done.json").read_text())
     assert done["said"]["step"] == 2
     assert decode((folders["diagnose"] / DIAGNOSIS).read_bytes()).pairs > 0
@@ -63,10 +63,10 @@ def test_other_critics_are_trained_diagnosed_and_asked(changes, small, tmp_path)
     assert json.loads((folders["rank"] / "done.json").read_text())["said"]["pairs"] > 0
 
 
-def test_adapters_are_trained_for_critic_and_actor_and_merged_for_the_server(
+def test_critic_and_actor_adapters_are_trained_and_merged_in_the_export(
     small, small_model, tmp_path
 ):
-    folders = do(small(*SHORT, "lora.rank=4"), tmp_path, (*CRITIC, "actor", "export"))
+    folders = run_stages(small(*SHORT, "lora.rank=4"), tmp_path, (*CRITIC, "actor", "export"))
     for name in ("critic", "actor"):
         assert is_adapters(folders[name] / "run" / "model")
     merged, base = load_model(folders["export"] / "model"), load_model(small_model)

@@ -1,4 +1,4 @@
-"""Stages by themselves: what their key depends on, their order, and what becomes of those that fail."""
+"""Stages: what their keys depend on, their order, and what happens after a failure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sweet_rl_trainer.pipeline.stage import (
 
 
 def write(job: Job, text: str, calls: list[str]):
-    """Add to the stage's file, as a continuing stage does."""
+    """Record the call, and write the texts of the inputs and then `text` to the stage's file."""
     calls.append(text)
     before = [(path / "text").read_text() for path in job.inputs.values() if path.is_dir()]
     (job.folder / "text").write_text("".join([*before, text]))
@@ -43,13 +43,13 @@ def chain(calls, first="a", second="b", source=None):
     )
 
 
-def do(last, root):
+def run_stages(last, root):
     for stage in order(last):
         if not stage.report(root):
             stage.run(root)
 
 
-def test_a_stage_that_another_process_is_at_is_waited_for_and_not_done_again(tmp_path, caplog):
+def test_a_locked_stage_waits_for_the_lock_and_runs_only_once(tmp_path, caplog):
     caplog.set_level("INFO", logger="colbench")
     calls = []
     one, two = (chain(calls).inputs["one"] for _ in range(2))
@@ -66,15 +66,15 @@ def test_a_stage_that_another_process_is_at_is_waited_for_and_not_done_again(tmp
     assert calls == ["a"]
 
 
-def test_a_folder_with_a_stage_is_written_to_again(tmp_path):
+def test_a_folder_of_other_files_is_refused_unless_it_contains_a_stage(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(UserError, match="is not the folder of a training: it contains 'notes.txt'"):
         refuse_foreign_folder(tmp_path)
-    do(chain([]), tmp_path)
+    run_stages(chain([]), tmp_path)
     refuse_foreign_folder(tmp_path)
 
 
-def test_the_key_depends_on_name_settings_and_inputs_and_on_nothing_else(tmp_path):
+def test_a_key_depends_only_on_name_settings_and_inputs(tmp_path):
     def stage(name="s", settings=(1,), key="k", place=tmp_path, act=print, called="file"):
         source = Source(path=place, key=key)
         return Stage(name=name, act=act, settings={"x": list(settings)}, inputs={called: source})
@@ -91,7 +91,7 @@ def test_the_key_depends_on_name_settings_and_inputs_and_on_nothing_else(tmp_pat
     assert len({each.key for each in others} | same) == len(others) + 1
 
 
-def test_a_changed_input_changes_all_that_comes_of_it():
+def test_a_change_affects_the_keys_of_a_stage_and_its_dependents_only():
     before, after = chain([]), chain([], first="c")
     assert [a.key != b.key for a, b in zip(order(before), order(after), strict=True)] == [True] * 2
     later = chain([], second="c")
@@ -101,21 +101,21 @@ def test_a_changed_input_changes_all_that_comes_of_it():
     ]
 
 
-def test_what_is_done_is_not_done_again_and_is_found_after_a_change_back(tmp_path):
+def test_a_finished_stage_is_reused_even_after_a_change_and_its_reversal(tmp_path):
     calls: list[str] = []
-    do(chain(calls), tmp_path)
-    do(chain(calls), tmp_path)
+    run_stages(chain(calls), tmp_path)
+    run_stages(chain(calls), tmp_path)
     assert calls == ["a", "b"]
-    do(chain(calls, second="c"), tmp_path)
-    do(chain(calls), tmp_path)
+    run_stages(chain(calls, second="c"), tmp_path)
+    run_stages(chain(calls), tmp_path)
     assert calls == ["a", "b", "c"]
     assert sorted(path.read_text() for path in tmp_path.glob("*/text")) == ["a", "ab", "ac"]
 
 
-def test_the_report_says_what_was_done_of_what(tmp_path):
+def test_a_report_contains_stage_key_settings_inputs_and_result(tmp_path):
     source = Source(path=tmp_path / "x", key="0123")
     last = chain([], source=source)
-    do(last, tmp_path / "out")
+    run_stages(last, tmp_path / "out")
     report = last.report(tmp_path / "out")
     (one,) = last.inputs.values()
     assert (report.stage, report.key, report.settings) == ("two", last.key, "b")
@@ -125,12 +125,12 @@ def test_the_report_says_what_was_done_of_what(tmp_path):
     assert last.folder(tmp_path / "out").name == f"two-{last.key[:12]}"
 
 
-def test_a_stage_that_fails_is_not_done_and_is_gone_on_with_in_its_folder(tmp_path):
+def test_a_failed_stage_has_no_report_and_continues_in_its_folder(tmp_path):
     def fail(job: Job):
         (job.folder / "half").write_text("half")
         raise RuntimeError("out of order")
 
-    def go_on(job: Job):
+    def resume(job: Job):
         return {"found": (job.folder / "half").read_text()}
 
     broken = Stage(name="s", act=fail, settings=1)
@@ -138,13 +138,13 @@ def test_a_stage_that_fails_is_not_done_and_is_gone_on_with_in_its_folder(tmp_pa
         broken.run(tmp_path)
     assert broken.report(tmp_path) is None
     assert not list(tmp_path.glob(f"*/{DONE}*"))
-    assert Stage(name="s", act=go_on, settings=1).run(tmp_path).said == {"found": "half"}
+    assert Stage(name="s", act=resume, settings=1).run(tmp_path).said == {"found": "half"}
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b'{"stage": "two"}', b"\xff"])
 def test_a_damaged_report_is_an_error_that_names_it(content, tmp_path):
     last = chain([])
-    do(last, tmp_path)
+    run_stages(last, tmp_path)
     path = last.folder(tmp_path) / DONE
     path.write_bytes(content)
     told = rf"two-.*done\.json: .*; delete {path.parent} to run the stage again"
@@ -152,7 +152,7 @@ def test_a_damaged_report_is_an_error_that_names_it(content, tmp_path):
         last.report(tmp_path)
 
 
-def test_an_output_that_is_gone_is_an_error_that_names_it(tmp_path):
+def test_a_missing_output_is_an_error_that_names_it(tmp_path):
     with pytest.raises(
         DataError, match=rf"found\.json: .*; delete {tmp_path} to run the stage again"
     ):
@@ -161,15 +161,15 @@ def test_an_output_that_is_gone_is_an_error_that_names_it(tmp_path):
     assert read(tmp_path / "found.json", dict[str, float]) == {"a": 0.5}
 
 
-def test_reports_can_be_read_by_people(tmp_path):
+def test_reports_are_indented_json(tmp_path):
     last = chain([])
-    do(last, tmp_path)
+    run_stages(last, tmp_path)
     text = (last.folder(tmp_path) / DONE).read_text()
     assert text.startswith('{\n  "stage": "two"')
     assert json.loads(text)["seconds"] >= 0
 
 
-def test_each_stage_comes_once_and_after_what_it_needs():
+def test_each_stage_is_ordered_once_and_after_its_inputs():
     def stage(name, *inputs):
         return Stage(
             name=name, act=print, settings=None, inputs={each.name: each for each in inputs}

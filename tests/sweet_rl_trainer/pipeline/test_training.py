@@ -20,18 +20,18 @@ SETTINGS = TrainSettings(batch_size=2, epochs=3)
 
 
 def known(**options):
-    """Return the inputs of a later iteration, whose model has still to be made."""
+    """Return the inputs of a later iteration, whose model does not exist yet."""
     return Known(inputs={}, amounts={"data": Amount(examples=4)}, said=None, **options)
 
 
-def test_memory_follows_from_a_folder_that_the_recipe_names(small):
+def test_memory_is_estimated_from_the_model_folder_of_the_recipe(small):
     found = estimate(known(), SETTINGS, small())
     assert found.steps == 6
     assert found.memory > 0
     assert found.note == ""
 
 
-def test_no_model_is_measured_if_only_what_is_missing_is_asked_for(small):
+def test_memory_is_not_estimated_without_models(small):
     found = estimate(known(with_models=False), SETTINGS, small())
     assert (found.steps, found.memory) == (6, None)
 

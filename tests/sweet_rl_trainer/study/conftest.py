@@ -1,4 +1,7 @@
-"""Results of studies in a few characters: a dialogue is 1 (success), 0 (a wrong answer) or - (no answer)."""
+"""Results of studies in a few characters.
+
+A dialogue is 1 (success), 0 (a wrong answer), + (a wrong answer that passes most tests) or - (no answer).
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ BUDGET = Budget(
 
 
 def outcomes(marks, told=2):
-    """`"10+"`: tasks 0, 1 and 2; who fails passes half of the tests, by `+` most. Of 4 facts `told` are told."""
+    """Return one outcome for each mark: `"10+"` for tasks 0, 1 and 2.
+
+    A failed dialogue passes half of the tests, or three quarters for `+`. The human tells `told` of 4 facts.
+    """
     return tuple(
         Outcome(
             task=f"task-{number}",

@@ -1,4 +1,4 @@
-"""Budgets, counted from what stages wrote."""
+"""Budgets, counted from the outputs of stages."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ PAIRS = [
 ]
 
 
-def test_what_a_policy_took_is_counted_over_its_iterations_and_without_the_base(tmp_path):
+def test_the_budget_of_a_policy_covers_its_iterations_without_the_base(tmp_path):
     base = training("actor", [{"step": 1000, "loss": 1.0, "length": 9.0}], 8)
     critic = training("critic", [{"step": 7, "loss": 0.5}], 8, data=collecting(0, model=base))
     first = training("actor", PAIRS, 4, model=base, data=critic, candidates=sampling(5, 4))
@@ -74,7 +74,7 @@ def test_online_dialogues_are_counted_by_step(tmp_path):
     assert (found.dialogues, found.steps, found.supervised) == (480, 10, 4800.0)
 
 
-def test_the_answers_of_a_self_teacher_are_candidates(tmp_path):
+def test_answers_of_a_self_teacher_count_as_candidates(tmp_path):
     base = training("rft", [{"step": 1000, "loss": 1.0, "length": 9.0}], 8)
     answers = Stage(
         name="fic-answers",
@@ -88,14 +88,14 @@ def test_the_answers_of_a_self_teacher_are_candidates(tmp_path):
     assert counted(policy, base, "fic", tmp_path, evaluations=0).candidates == 28
 
 
-def test_the_base_took_nothing(tmp_path):
+def test_the_base_has_an_empty_budget(tmp_path):
     base = training("rft", [{"step": 1000, "loss": 1.0, "length": 9.0}], 8)
     base.run(tmp_path)
     found = counted(base, base, "", tmp_path, evaluations=0)
     assert (found.dialogues, found.steps, found.supervised, found.seconds) == (0, 0, None, 0.0)
 
 
-def test_the_tokens_of_a_policy_whose_training_logged_nothing_are_unknown(tmp_path):
+def test_supervised_tokens_are_unknown_without_training_logs(tmp_path):
     base = training("rft", [{"step": 1000, "loss": 1.0, "length": 9.0}], 8)
     policy = training("actor", [{"step": 8, "train_runtime": 1.0}], 4, model=base)
     for stage in order(policy):

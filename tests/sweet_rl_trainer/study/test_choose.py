@@ -8,7 +8,7 @@ from sweet_rl_trainer.study.choose import best_rate, by_rate
 
 
 def rated(make, **marks):
-    """`r1="10 11"`: a try of the rate 1 for each seed, apart by blanks."""
+    """Return tries: `r1="10 11"` is a try of rate 1 for each of two seeds, separated by a space."""
     return [
         make.tried("rft", float(name[1:]), seed, one)
         for name, each in marks.items()
@@ -26,11 +26,11 @@ def rated(make, **marks):
     ],
     ids=["more success", "over all seeds", "then tests passed", "then the lowest rate"],
 )
-def test_the_rate_is_chosen_by_all_seeds_together(marks, best, make):
+def test_the_rate_is_chosen_from_all_seeds_together(marks, best, make):
     assert best_rate(by_rate(rated(make, **marks))) == best
 
 
-def test_outcomes_of_all_seeds_belong_to_their_rate(make):
+def test_outcomes_of_all_seeds_are_grouped_by_rate(make):
     found = by_rate(rated(make, r2="10 11 00", r1="1 0 0"))
     assert list(found) == [1.0, 2.0]
     assert [len(each) for each in found.values()] == [3, 6]

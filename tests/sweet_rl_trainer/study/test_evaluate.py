@@ -1,4 +1,4 @@
-"""Results of the dialogues of an evaluation, against the harness's own scores."""
+"""Outcomes of an evaluation's dialogues, compared with the harness's own scores."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sweet_rl_trainer.study.evaluate import outcomes
 
 @pytest.fixture
 def evaluated(collected, tmp_path):
-    """`evaluated(rollouts)`: the folder of a stage whose run has these, of this many tasks in one trial."""
+    """Return `evaluated(rollouts, tasks)`: the folder of a stage with these rollouts, one trial of `tasks` tasks."""
 
     def made(rollouts, tasks):
         (tmp_path / "run").mkdir()
@@ -31,7 +31,7 @@ def evaluated(collected, tmp_path):
     return made
 
 
-def test_outcomes_are_those_of_the_dialogues(collected, evaluated):
+def test_outcomes_match_the_scores_of_the_dialogues(collected, evaluated):
     rollouts = [each for run in collected for each in RunFolder(run).rollouts()]
     rollouts = [replace(each, trial=n // 8) for n, each in enumerate(rollouts)]
     found = outcomes(evaluated(reversed(rollouts), 16))
@@ -49,7 +49,7 @@ def test_outcomes_are_those_of_the_dialogues(collected, evaluated):
     assert not all(each.success for each in found)
 
 
-def test_what_was_not_judged_is_left_out_and_a_failure_of_the_agent_is_none(collected, evaluated):
+def test_an_agent_failure_scores_zero_and_unscored_dialogues_are_left_out(collected, evaluated):
     asks, _ = collected
     first, second, third, *_ = RunFolder(asks).rollouts()
     rollouts = [
@@ -66,7 +66,7 @@ def test_what_was_not_judged_is_left_out_and_a_failure_of_the_agent_is_none(coll
     assert (found.task, found.success, found.value) == (first.task_id, False, 0.0)
 
 
-def test_an_evaluation_that_lacks_dialogues_is_refused(collected, evaluated):
+def test_an_incomplete_evaluation_is_refused(collected, evaluated):
     folder = evaluated(RunFolder(collected[0]).rollouts()[:6], 8)
     with pytest.raises(
         DataError,

@@ -1,4 +1,4 @@
-"""The stages of a study: what arms and seeds have in common, and what they have not."""
+"""The stages of a study, and which of them arms and seeds share."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def named(stages, name):
     return [stage for stage in stages if stage.name == name]
 
 
-def test_an_iteration_starts_from_the_last_policy_and_has_new_dialogues_of_it(graph):
+def test_an_iteration_starts_from_the_last_policy_and_its_new_dialogues(graph):
     stages = after_base(graph, graph.policies(NAMED["mtdpo"], 0, RATE)[-1])
     collected, trained, exported = (named(stages, each) for each in ("collect", "mtdpo", "export"))
     assert [len(each) for each in (collected, trained, exported)] == [3, 3, 3]
@@ -68,7 +68,7 @@ def test_all_arms_begin_with_the_same_dialogues(graph):
     assert len(firsts) == 1
 
 
-def test_arms_that_compare_the_same_credit_differ_after_the_candidates(graph):
+def test_gain_and_facts_share_candidates_and_differ_in_their_ranking(graph):
     one, other = (
         after_base(graph, graph.policies(NAMED[name], 0, RATE)[-1]) for name in ("gain", "facts")
     )
@@ -77,7 +77,7 @@ def test_arms_that_compare_the_same_credit_differ_after_the_candidates(graph):
     assert not named(one, "critic")
 
 
-def test_one_iteration_has_as_many_dialogues_and_steps_as_three(graph):
+def test_the_single_iteration_arm_has_the_dialogues_and_steps_of_three(graph):
     once, thrice = NAMED["rft-once"], NAMED["rft"]
     recipe = graph.recipe(once, 0, RATE)
     assert recipe.collect[0].trials == 3 * graph.recipe(thrice, 0, RATE).collect[0].trials
@@ -86,12 +86,12 @@ def test_one_iteration_has_as_many_dialogues_and_steps_as_three(graph):
     assert len(named(after_base(graph, graph.policies(once, 0, RATE)[-1]), "rft")) == 1
 
 
-def test_the_last_checkpoint_is_the_policy(graph):
+def test_a_study_holds_out_no_training_dialogues(graph):
     recipe = graph.recipe(NAMED["rft"], 0, RATE)
     assert recipe.data.held_out == 0, "nothing by which another one could be chosen"
 
 
-def test_seeds_and_rates_share_the_base_and_what_comes_before_them(graph):
+def test_learning_rates_share_earlier_stages_and_seeds_share_only_the_base(graph):
     arm = NAMED["sweet"]
     one, again, other = (
         {stage.key for stage in after_base(graph, graph.policies(arm, seed, rate)[-1])}
@@ -106,11 +106,11 @@ def test_seeds_and_rates_share_the_base_and_what_comes_before_them(graph):
     assert names == {"collect", "critic-data", "critic", "sample", "rank"}
 
 
-def test_the_base_is_the_policy_without_a_goal(graph):
+def test_the_policy_of_an_arm_without_a_goal_is_the_base(graph):
     assert graph.policies(NAMED["zero-shot"], 3, 0.0) == [graph.base]
 
 
-def test_a_base_may_learn_from_its_own_dialogues_before_anything_is_compared(prompt):
+def test_a_base_can_first_be_fine_tuned_on_its_own_dialogues(prompt):
     plain, tuned = (Graph(read(name), prompt) for name in ("population", "finetuned"))
     added = after_base(plain, tuned.base)
     assert [stage.name for stage in added] == ["collect", "collect", "rft-data", "rft", "export"]
@@ -120,7 +120,7 @@ def test_a_base_may_learn_from_its_own_dialogues_before_anything_is_compared(pro
     assert own.settings == dialogues.settings(run)
 
 
-def test_speakers_are_exchanged_in_the_dialogues_of_the_test_tasks(graph):
+def test_exchanges_use_the_test_tasks_and_depend_on_asker_and_writer(graph):
     policy = graph.policies(NAMED["rft"], 0, RATE)[-1]
     asks, written = graph.exchange(policy, None, 0), graph.exchange(None, policy, 0)
     assert (asks.inputs, written.inputs) == ({"asker": policy}, {"writer": policy})
@@ -137,7 +137,7 @@ def test_arms_have_no_more_iterations_than_the_world(graph, prompt):
         assert [each.key for each in once.policies(NAMED[name], 0, RATE)] == [policies[0].key]
 
 
-def test_a_policy_s_dialogues_are_as_long_as_the_world_says_and_demonstrators_as_they_like(graph):
+def test_the_world_limits_the_turns_of_policies_but_not_of_demonstrators(graph):
     prompt = Path(graph.run("tasks", 1, 0).agent_prompt)
     short = Graph(replace(graph.world, max_turns=2), prompt)
     assert short.base.key == graph.base.key

@@ -1,4 +1,4 @@
-"""Measures with intervals, against numbers computed by hand."""
+"""Measures with intervals, compared with worked examples."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from sweet_rl_trainer.study.measures import (
 )
 
 
-def test_a_mean_is_over_tasks_of_means_over_seeds(make):
+def test_a_mean_averages_over_seeds_and_then_over_tasks(make):
     found = summary({0: make.outcomes("1100"), 1: make.outcomes("1000")}, success)
     assert found.tasks.mean == pytest.approx(3 / 8)
     assert found.seeds == (0.5, 0.25)
 
 
-def test_the_interval_over_seeds_is_student_s(make):
+def test_the_interval_over_seeds_uses_student_t(make):
     by_seed = {0: make.outcomes("1100"), 1: make.outcomes("1000"), 2: make.outcomes("1111")}
     mean, reach = summary(by_seed, success).over_seeds
     assert mean == pytest.approx((0.5 + 0.25 + 1) / 3)
@@ -41,7 +41,7 @@ def test_a_difference_is_paired_by_seed_and_task(make):
     assert found.tasks.mean == pytest.approx((0.5 + 0.5 + 1) / 3)
 
 
-def test_a_difference_is_decided_if_both_intervals_are_clear_of_0(make):
+def test_a_difference_is_decided_if_both_intervals_exclude_0(make):
     none = {seed: make.outcomes("0" * 40) for seed in range(3)}
     much = {seed: make.outcomes("1" * (30 + seed) + "0" * (10 - seed)) for seed in range(3)}
     assert difference(much, none, success).decided
@@ -52,7 +52,7 @@ def test_a_difference_is_decided_if_both_intervals_are_clear_of_0(make):
     assert not difference(varied, none, success).decided, "seeds differ too much"
 
 
-def test_success_where_all_was_told_is_of_answers_alone(make):
+def test_success_if_told_covers_only_answers_after_all_facts_were_told(make):
     some, every = make.outcomes("10"), make.outcomes("1-0", told=4)
     assert [success_if_told(each) for each in some] == [None, None]
     assert [success_if_told(each) for each in every] == [1.0, None, 0.0]
@@ -60,14 +60,14 @@ def test_success_where_all_was_told_is_of_answers_alone(make):
     assert summary({0: some}, success_if_told) is None
 
 
-def test_the_share_of_facts_told_leaves_out_tasks_that_hide_nothing(make):
+def test_the_share_of_facts_told_excludes_tasks_without_hidden_facts(make):
     outcome = make.outcomes("1", told=1)[0]
     assert told(outcome) == 0.25
     assert told(replace(outcome, told=0, hidden=0)) is None
     assert passed(make.outcomes("+")[0]) == 0.75
 
 
-def test_who_asks_and_writes_alone_has_its_own_row(make):
+def test_a_policy_that_asks_and_writes_gets_its_own_row(make):
     rows = [make.row("rft", 0, "10")]
     found = make.results(rows, exchanges=(make.exchange("rft", "oracle", 0, "11"),))
     assert exchanged(found, "rft", "rft") == {0: rows[0].test}

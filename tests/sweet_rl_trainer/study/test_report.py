@@ -1,4 +1,4 @@
-"""The report of a study, from results that are given."""
+"""The report of a study, from given results."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def test_policies_that_could_not_be_trained_further_are_named(found):
     )
 
 
-def test_arms_are_held_against_rejection_fine_tuning(found):
+def test_arms_are_compared_with_rejection_fine_tuning(found):
     cells = line(markdown(found), "Facts", "Against Rejection fine-tuning").split(" | ")
     assert cells[1].startswith("+40.0")
     assert cells[2] == "+40.0 · +40.0"
     assert cells[3] == "above |"
 
 
-def test_who_asks_and_who_writes_stand_apart(found):
+def test_asking_and_writing_are_reported_separately(found):
     cells = line(markdown(found), "Rejection", "Asking and writing").split(" | ")
     shares = [cell.split("%")[0] for cell in cells[1:]]
     assert shares == ["40.0", "100.0", "20.0", "20.0"]
@@ -71,7 +71,7 @@ def test_the_chosen_rate_is_bold_and_budgets_are_shown(found):
     assert line(text, "Rejection", "Budgets").split(" | ")[1:5] == ["2,700", "100", "12", "60"]
 
 
-def test_a_report_is_written_with_its_picture_as_far_as_there_are_results(found, make, tmp_path):
+def test_a_report_has_a_figure_only_if_there_are_results(found, make, tmp_path):
     page = write(found, tmp_path / "whole")
     assert page.read_text() == markdown(found)
     picture = (tmp_path / "whole" / "success.svg").read_text()
@@ -88,7 +88,9 @@ def test_a_report_is_written_with_its_picture_as_far_as_there_are_results(found,
         ("11000", "11100", "asking and writing code (", True),
     ],
 )
-def test_the_report_says_what_the_base_lacks_and_if_it_is_fit(alone, told_all, lacks, fit, make):
+def test_the_report_states_what_the_base_lacks_and_whether_it_is_fit(
+    alone, told_all, lacks, fit, make
+):
     exchanges = (make.exchange("oracle", "zero-shot", 0, told_all),)
     text = markdown(make.results([make.row("zero-shot", 0, alone)], exchanges=exchanges))
     assert f"What it lacks is {lacks}" in text

@@ -1,4 +1,4 @@
-"""Parts of a study in their order, and calls that share the work."""
+"""The parts of a study in order, and processes that share the work."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def parts(tmp_path, arms, seeds, **changes):
     return [part.name for part in study.parts(chosen(world.arms))]
 
 
-def test_rates_are_tried_on_two_seeds_and_some_parts_have_fewer(tmp_path):
+def test_rates_are_tried_on_two_seeds_and_some_parts_have_fewer_seeds(tmp_path):
     names = parts(
         tmp_path,
         ("zero-shot", "rft", "sweet", "pmi"),
@@ -77,7 +77,7 @@ def stage(name, **inputs):
     return Stage(name=name, act=act, settings={}, inputs=inputs)
 
 
-def test_what_another_process_is_at_is_put_off(tmp_path):
+def test_a_part_that_another_process_runs_is_postponed(tmp_path):
     held, free = stage("held"), stage("free")
     last = stage("last", needed=held)
     each = {
@@ -110,7 +110,7 @@ class Waiting(Runner):
         self.waited.append(stage.name)
 
 
-def test_after_waiting_for_a_stage_a_process_runs_whatever_part_is_free(tmp_path):
+def test_a_process_that_waited_for_a_stage_runs_any_free_part(tmp_path):
     shared = stage("shared")
     first, second = stage("first", needed=shared), stage("second", needed=shared)
     left = [Part(name=one.name, make=lambda made, one=one: made(one)) for one in (first, second)]
@@ -123,7 +123,7 @@ def test_after_waiting_for_a_stage_a_process_runs_whatever_part_is_free(tmp_path
     assert not first.report(tmp_path)
 
 
-def test_a_folder_that_cannot_be_written_is_not_waited_for(tmp_path):
+def test_an_unwritable_folder_is_an_error_without_waiting(tmp_path):
     one = stage("one")
     (tmp_path / one.folder(tmp_path).name).touch()
     part = Part(name="one", make=lambda made: made(one))
@@ -131,7 +131,7 @@ def test_a_folder_that_cannot_be_written_is_not_waited_for(tmp_path):
         list(each_made([part], Runner(tmp_path)))
 
 
-def test_what_is_not_made_is_not_found(tmp_path):
+def test_found_requires_a_finished_stage(tmp_path):
     runner, one = Runner(tmp_path), stage("one")
     with pytest.raises(NotMadeError):
         runner.found(one)
@@ -139,7 +139,7 @@ def test_what_is_not_made_is_not_found(tmp_path):
 
 
 class Untrainable(Graph):
-    """Stages without a model; nothing is left to train on after some iterations."""
+    """A graph of stages without a model; after some iterations, nothing is left to train on."""
 
     base = stage("base")
 
@@ -193,7 +193,7 @@ def test_a_policy_that_leaves_nothing_to_train_on_is_the_last_one(tmp_path, make
     assert [bool(each.report(tmp_path)) for each in policies] == [n < after for n in range(3)]
 
 
-def test_all_iterations_are_trained_if_they_can_be(tmp_path, make):
+def test_a_study_that_trains_all_iterations_is_not_marked_as_stopped(tmp_path, make):
     graph = Untrainable(tmp_path, make.outcomes("10"), after=3)
     _, part = Study(graph, tmp_path, seeds=1).parts([NAMED["sweet"]])
     assert part.make(Runner(tmp_path).made).stopped is None
@@ -206,12 +206,12 @@ def test_a_base_that_leaves_nothing_to_train_on_is_an_error(tmp_path, make):
         part.make(Runner(tmp_path).made)
 
 
-def recorded(world, made, make, base="0123"):
-    """Return results in which each part of a study of zero-shot is recorded, or the row alone."""
+def recorded(world, made, make):
+    """Return results of the base 0123 with a recorded row for the first seed of the zero-shot arm."""
     graph = Graph(world, made / "no-prompt.txt")
     (made / "no-prompt.txt").write_bytes(b"")
     key = graph.test(graph.base, 0).key
-    return make.results([replace(make.row("zero-shot", 0, "10"), key=key)], base=base)
+    return make.results([replace(make.row("zero-shot", 0, "10"), key=key)], base="0123")
 
 
 def test_recorded_parts_are_not_made_again(tmp_path, make):
@@ -226,7 +226,7 @@ def test_recorded_parts_are_not_made_again(tmp_path, make):
     assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == set()
 
 
-def test_a_call_with_fewer_seeds_keeps_the_results_of_the_others(tmp_path, make):
+def test_a_run_with_fewer_seeds_keeps_the_results_of_other_seeds(tmp_path, make):
     world = replace(read("quick"), arms=("zero-shot",), exchanged=())
     graph = Graph(world, tmp_path / PROMPT)
     (tmp_path / PROMPT).write_bytes(b"")
@@ -239,7 +239,7 @@ def test_a_call_with_fewer_seeds_keeps_the_results_of_the_others(tmp_path, make)
     assert ([row.seed for row in results.rows], results.seeds) == ([0, 1, 2], 3)
 
 
-def test_parts_of_other_settings_are_not_taken_from_the_record(tmp_path, make):
+def test_recorded_parts_with_other_settings_are_not_reused(tmp_path, make):
     world = replace(read("quick"), arms=("zero-shot",), exchanged=())
     row = recorded(world, tmp_path, make).rows[0]
     other = replace(world, max_tokens=world.max_tokens + 1)

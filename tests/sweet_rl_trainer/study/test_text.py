@@ -1,3 +1,5 @@
+"""Markdown text and tables of reports."""
+
 from __future__ import annotations
 
 import re
@@ -22,15 +24,15 @@ def cell(markdown):
 
 
 @given(PRINTED)
-def test_text_from_outside_stays_text(text):
+def test_escaped_text_is_rendered_unchanged(text):
     assert unescape(cell(escape(text))) == " ".join(text.split())
 
 
-def test_lines_of_a_text_become_one():
+def test_several_lines_become_one_line():
     assert escape("a\n| b |\n---") == r"a \| b \| ---"
 
 
-def test_columns_of_numbers_stand_on_the_right():
+def test_columns_with_a_trailing_space_in_the_head_are_right_aligned():
     page = MarkdownIt("commonmark").enable("table").render(table(["name", "much "], [["a", "1"]]))
     assert "<th>name</th>" in page
     assert '<td style="text-align:right">1</td>' in page

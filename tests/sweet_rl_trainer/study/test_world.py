@@ -32,7 +32,7 @@ def world(request):
     return read(request.param)
 
 
-def test_each_world_can_be_asked_for():
+def test_each_shipped_world_is_a_choice_of_the_command():
     assert {*WORLDS, QUICK} == {*shipped()}
 
 
@@ -43,16 +43,16 @@ def test_arms_are_known_and_their_goals_have_rates(world):
     assert world.arms[0] == "zero-shot"
 
 
-def test_of_a_world_that_is_no_trial_there_are_four_rates_and_tasks_enough(world):
-    if world == read(QUICK):
-        return
+@pytest.mark.slow
+@pytest.mark.parametrize("world", [name for name in shipped() if name != QUICK], indirect=True)
+def test_full_worlds_have_four_rates_and_enough_tasks(world):
     assert {len(each) for each in world.rates.values()} == {4}
     tasks = [len(hashes(each)) for each in (world.validation, world.test)]
     assert tasks == ([64, 200] if world == read("smollm2") else [300, 600])
     assert {"rft", "mtdpo", "sweet", "gain", "facts"} <= {*world.arms} - world.fewer.keys()
 
 
-def test_tasks_to_choose_by_and_to_report_on_are_none_that_were_learnt_from(world):
+def test_validation_and_test_tasks_are_not_training_tasks(world):
     tiny = world.base["model"].get("tiny", {})
     base = [
         *(tiny[name] for name in tiny if name == "texts"),
@@ -66,7 +66,7 @@ def test_tasks_to_choose_by_and_to_report_on_are_none_that_were_learnt_from(worl
     assert not earlier & test
 
 
-def test_a_world_has_what_it_does_not_say_from_the_one_it_is_like():
+def test_a_world_inherits_unset_values_from_the_world_it_is_like():
     plain, asking = read("population"), read("asking")
     assert asking.recipe == plain.recipe
     assert asking.base["rft"] == plain.base["rft"]
@@ -75,7 +75,7 @@ def test_a_world_has_what_it_does_not_say_from_the_one_it_is_like():
     assert "agent_args" not in plain.base["collect"][0]
 
 
-def test_a_named_model_takes_the_place_of_a_tiny_one_and_can_be_another():
+def test_a_named_model_replaces_a_tiny_one_and_can_be_overridden():
     assert read("smollm2").base["model"] == {"name": "HuggingFaceTB/SmolLM2-135M-Instruct"}
     assert read("smollm2", model="here").base["model"] == {"name": "here"}
     agents = [

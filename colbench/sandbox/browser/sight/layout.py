@@ -22,6 +22,8 @@ STYLES = (
 """Computed styles to request."""
 MOST_ITEMS = 10_000
 """Maximum number of items of a page, in document order; further items are ignored."""
+_DOT = "\N{BULLET}"
+"""What a password field shows for each character."""
 _HEADINGS = frozenset(("H1", "H2", "H3", "H4", "H5", "H6"))
 _ROLES = {"button": "button", "heading": "heading", "link": "link"}
 _ROOTS = ("HTML", "BODY")
@@ -264,7 +266,10 @@ class _Reader:
 
     def _field(self, node: int, name: str, item: Item) -> str:
         if name in ("INPUT", "TEXTAREA"):
-            return self._values.get(node) or item.attributes.get("placeholder", "")
+            value = self._values.get(node, "")
+            if item.attributes.get("type", "").lower() == "password":
+                value = _DOT * len(value)
+            return value or item.attributes.get("placeholder", "")
         return self._option(node) if name == "SELECT" else ""
 
     def _option(self, node: int) -> str:

@@ -222,7 +222,7 @@ def query(words: Words, chosen: Chosen) -> str:
 
 
 def _tasks() -> Iterator[Task]:
-    """Yield tasks without end, in a fixed order, each with a new query."""
+    """Yield an endless sequence of tasks in a fixed order, each with a new query."""
     random = Random("sql/1")  # noqa: S311 - not for secrets
     used: set[str] = set()
     while True:

@@ -1,4 +1,4 @@
-"""The share of tests that a guess passes: by hand, and as the scorer judges the same function."""
+"""The share of tests that a guess passes, compared with the scorer, and the potential that it gives."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def start(task):
     return State(task=task, messages=(Message(role="user", content=task.request),))
 
 
-def test_shares_are_those_of_the_scorer(tasks):
+def test_shares_match_the_scorer(tasks):
     """Compare every subset of the facts of a few tasks with functions run in the sandbox."""
 
     async def scored(task, sources):
@@ -51,7 +51,7 @@ def test_shares_are_those_of_the_scorer(tasks):
         assert list(table.all().values()) == asyncio.run(scored(task, sources))
 
 
-def test_everything_told_passes_everything_and_nothing_told_does_not(tasks):
+def test_a_guess_passes_all_tests_with_all_facts_told_but_not_with_none(tasks):
     for task in tasks:
         table = guess_table(task)
         assert len(table.hidden) == 4
@@ -60,13 +60,13 @@ def test_everything_told_passes_everything_and_nothing_told_does_not(tasks):
         assert list(table.all()) == list(subsets(table.hidden))
 
 
-def test_subsets_come_by_their_size():
+def test_subsets_are_ordered_by_size():
     assert list(map(sorted, subsets(("a", "b", "c")))) == [
         [], ["a"], ["b"], ["c"], ["a", "b"], ["a", "c"], ["b", "c"], ["a", "b", "c"]
     ]  # fmt: skip
 
 
-def test_the_potential_rises_from_the_guess_to_1_as_the_human_tells_the_facts(tasks):
+def test_the_potential_follows_the_facts_told_and_ends_at_1(tasks):
     potential = FactsPotential(told_later=0.0)
     for task in tasks:
         table, state = guess_table(task), start(task)
@@ -84,7 +84,7 @@ def test_the_potential_rises_from_the_guess_to_1_as_the_human_tells_the_facts(ta
         assert potential([state]) == [1.0]
 
 
-def test_what_is_asked_in_vain_changes_nothing(tasks):
+def test_an_unanswered_question_leaves_the_potential_unchanged(tasks):
     task = tasks[0]
     before = start(task)
     after = before.after("Which version of Python do you use?", "I don't know.")
@@ -94,8 +94,8 @@ def test_what_is_asked_in_vain_changes_nothing(tasks):
     assert one == other > guess_table(task).share(())
 
 
-def test_what_may_be_told_later_counts_by_its_chance(tasks):
-    """Φ_p by a loop over all outcomes of four coins, which fall for each hidden fact with the chance p."""
+def test_facts_that_may_be_told_later_count_by_their_probability(tasks):
+    """Compare Φ_p with a loop over all outcomes of four coins; each tells its hidden fact with probability p."""
     for task in tasks[:3]:
         table, names = guess_table(task), guess_table(task).hidden
         for known in (frozenset(), frozenset(names[1:3]), frozenset(names)):
@@ -110,8 +110,8 @@ def test_what_may_be_told_later_counts_by_its_chance(tasks):
                 assert table.expected(known, chance) == pytest.approx(expected, abs=1e-12)
 
 
-def test_a_step_ahead_most_facts_are_worth_asking_for_only_if_others_may_be_told_later(tasks):
-    """Count the first questions that settle a fact and have more credit than an answer at once."""
+def test_most_questions_beat_an_immediate_answer_only_with_facts_told_later(tasks):
+    """Count the first questions that reveal one fact and have more credit than an immediate answer."""
 
     def above_an_answer(chance):
         above = [
@@ -125,14 +125,14 @@ def test_a_step_ahead_most_facts_are_worth_asking_for_only_if_others_may_be_told
     assert above_an_answer(0.5) > 0.9
 
 
-def test_a_task_of_no_family_has_no_potential():
+def test_a_task_without_a_family_has_no_potential():
     hidden = Hidden(reference="def f(x): return x", tests=("f(1)",))
     task = Task(id="t", domain="backend", request="Write it. def f(x)", hidden=hidden)
     assert FactsPotential(told_later=0.5)([start(task)]) == [None]
     assert guess_table(task) is None
 
 
-def test_a_test_that_is_no_call_with_literals_is_refused_by_name(tasks):
+def test_a_test_other_than_a_call_with_literals_is_refused(tasks):
     task = tasks[0]
     calls = ("print(open('x'))",)
     broken = replace(task, id="broken", hidden=replace(task.hidden, tests=calls))
@@ -156,7 +156,7 @@ def followed(table, chance, cost=0.01):
         known |= {best}
 
 
-def test_who_follows_the_credit_asks_until_it_can_answer_unless_nothing_is_told_later(tasks):
+def test_greedy_credit_passes_all_tests_more_often_with_facts_told_later(tasks):
     tables = list(map(guess_table, tasks))
     now, later = ([followed(table, chance) for table in tables] for chance in (0.0, 0.5))
     assert sum(share == 1 for share in later) >= 11

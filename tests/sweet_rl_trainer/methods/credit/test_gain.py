@@ -1,4 +1,4 @@
-"""Gain against a plain loop over full logits in float64."""
+"""Gain, compared with a plain loop over full logits in float64."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TEXTS = (
 )
 
 
-def by_hand(model, chat, text):
+def plain_gain(model, chat, text):
     """Compute (1/|c|) Σ log π(c_i | o, c_{<i})."""
     before, reference = (
         chat.tokenizer(each, add_special_tokens=False).input_ids for each in (text, REFERENCE)
@@ -46,14 +46,16 @@ def by_hand(model, chat, text):
 
 
 @pytest.mark.parametrize("kind", ["llama", "mistral"])  # mistral cannot share beginnings
-def test_gain_is_the_mean_log_probability_of_c_as_the_answer(kind, byte_model, make_scorer, chat):
+def test_gain_is_the_mean_log_probability_of_the_reference_as_the_answer(
+    kind, byte_model, make_scorer, chat
+):
     model = byte_model(1, kind).eval()
     potential = GainPotential(make_scorer(model), chat, budget=2000, max_length=900)
-    expected = [by_hand(model, chat, text) for text in TEXTS]
+    expected = [plain_gain(model, chat, text) for text in TEXTS]
     assert potential([START, ASKED, START]) == pytest.approx([*expected, expected[0]], abs=1e-5)
 
 
-def test_states_are_those_before_the_turns_of_a_trajectory(dialogue):
+def test_states_are_the_contexts_before_each_turn(dialogue):
     trajectory = dialogue(task_hash=TASK.hash)
     first, second = states_of(trajectory, TASK)
     assert first == START
@@ -78,7 +80,7 @@ def test_each_state_is_computed_once(byte_model, make_scorer, chat):
     assert sum(computed) == 2
 
 
-def test_a_state_that_is_too_long_with_c_has_no_potential(byte_model, make_scorer, chat):
+def test_a_state_too_long_for_the_reference_has_no_potential(byte_model, make_scorer, chat):
     length = len(chat.encode_prompt(TEXTS[0])) + len(REFERENCE)
     potential = GainPotential(make_scorer(byte_model(1)), chat, budget=2000, max_length=length)
     found = potential([ASKED, START])
@@ -86,7 +88,7 @@ def test_a_state_that_is_too_long_with_c_has_no_potential(byte_model, make_score
     assert found[1] < 0
 
 
-def test_states_that_share_their_beginning_are_in_groups_that_fit_a_row(chat):
+def test_states_that_share_a_beginning_are_grouped_to_fit_a_row(chat):
     asked = [START.after(f"Is it {number}?", "No.") for number in range(40)]
     examples = [told_example(each, chat) for each in (START, *asked)]
     found = list(rows(examples, 1000))

@@ -1,4 +1,4 @@
-"""The line that puts a potential on the scale of the reward, against numbers made by hand."""
+"""The line that maps a potential to the scale of the reward, compared with worked examples."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sweet_rl_trainer.methods.credit.state import State
 
 
 def state(number, *said):
-    """Return the state of its own task after some questions."""
+    """Return the state of the task with this number after the given questions."""
     task = Task(
         id=str(number), domain="backend", request=f"{number}.", hidden=Hidden(reference="x")
     )
@@ -23,8 +23,8 @@ def state(number, *said):
     return found
 
 
-def words(states):
-    """Return a potential: how often the agent has asked, and ten for each task."""
+def potential(states):
+    """Return a potential: ten times the task's number, plus the number of questions so far."""
     return [10 * int(each.task.id) + len(each.said) for each in states]
 
 
@@ -35,26 +35,26 @@ ENDS = [
 ]
 
 
-def test_the_line_is_that_of_least_squares():
-    """Φ − Φ(o_1) is 0, 1, 2, 2, 0 with rewards 0, 1/2, 1, 1/2, 1/4: means 1 and 0.45, slope 1.25 / 4."""
-    line = fit(words, ENDS, relative=True)
+def test_the_line_is_a_least_squares_fit():
+    """Fit rewards 0, 1/2, 1, 1/2, 1/4 to Φ − Φ(o_1) = 0, 1, 2, 2, 0: means 0.45 and 1, slope 1.25 / 4."""
+    line = fit(potential, ENDS, relative=True)
     assert (line.slope, line.intercept) == pytest.approx((0.3125, 0.1375))
 
 
-def test_a_scaled_potential_is_affine_in_what_was_said_since_the_request():
-    scaled = Scaled(words, Line(intercept=0.1, slope=0.5), relative=True)
+def test_a_scaled_potential_is_affine_in_the_potential_or_its_rise():
+    scaled = Scaled(potential, Line(intercept=0.1, slope=0.5), relative=True)
     assert scaled([state(7), state(3, "a"), state(3, "a", "b")]) == pytest.approx([0.1, 0.6, 1.1])
-    plain = Scaled(words, Line(intercept=0.1, slope=0.5), relative=False)
+    plain = Scaled(potential, Line(intercept=0.1, slope=0.5), relative=False)
     assert plain([state(3, "a")]) == pytest.approx([15.6])
 
 
-def test_its_sums_telescope_as_well():
-    scaled = Scaled(words, Line(intercept=0.1, slope=0.5), relative=True)
+def test_advantages_of_a_scaled_potential_telescope():
+    scaled = Scaled(potential, Line(intercept=0.1, slope=0.5), relative=True)
     potentials = scaled([state(3), state(3, "a"), state(3, "a", "b")])
     assert sum(advantages(potentials, 1.0)) == pytest.approx(1.0 - 0.1)
 
 
-def test_what_has_no_potential_has_none_when_scaled():
+def test_a_state_without_a_potential_has_no_scaled_potential():
     def some(states):
         return [None if each.task.id == "2" else 1.0 for each in states]
 
@@ -74,6 +74,6 @@ def test_what_has_no_potential_has_none_when_scaled():
         ([(state(1), reward) for _, reward in ENDS], r"slope 0\)"),
     ],
 )
-def test_a_potential_that_says_nothing_of_the_reward_is_refused(ends, said):
+def test_a_fit_with_few_dialogues_or_without_a_positive_slope_is_refused(ends, said):
     with pytest.raises(UserError, match=said):
-        fit(words, ends, relative=True)
+        fit(potential, ends, relative=True)

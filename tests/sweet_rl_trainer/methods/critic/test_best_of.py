@@ -1,4 +1,4 @@
-"""Best of n against brute force."""
+"""Best of n, compared with brute force."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_curve_is_the_mean_over_groups():
     assert blind.reward.mean == pytest.approx(0.25)
 
 
-def test_many_candidates_are_no_trouble():
+def test_the_expected_best_is_exact_for_thousands_of_candidates():
     rewards = [float(n % 2) for n in range(2000)]
     scores = [float(n) for n in range(2000)]
     assert math.isclose(expected_best(rewards, scores, 2000), 1.0)
@@ -55,12 +55,12 @@ def test_many_candidates_are_no_trouble():
 
 
 @pytest.mark.parametrize("count", [0, 3])
-def test_more_than_there_are_cannot_be_drawn(count):
+def test_a_count_outside_the_number_of_candidates_is_refused(count):
     with pytest.raises(UserError, match=f"best of {count}: expected a number from 1 to 2"):
         best_of_n([([1.0, 0.0], [0.0, 1.0]), ([1.0] * 9, [0.0] * 9)], [1, count])
 
 
-def test_as_many_rewards_as_scores_are_needed():
+def test_different_numbers_of_rewards_and_scores_are_refused():
     with pytest.raises(ValueError, match="2 rewards but 1 scores"):
         expected_best([1, 0], [1], 1)
 
@@ -80,7 +80,7 @@ def dialogue(name, task, reward):
     )
 
 
-def test_the_dialogues_of_each_task_are_chosen_among():
+def test_the_best_dialogue_is_chosen_within_each_task():
     rewards = {"a": (0.0, 1.0, 0.5, 0.0, 1.0), "b": (1.0, 0.0, 0.0, 0.0), "c": (1.0,)}
     found = {"a": (5.0, 9.0, 7.0, 2.0, 1.0), "b": (1.0, 2.0, 3.0, 4.0), "c": (0.0,)}
     dialogues = [

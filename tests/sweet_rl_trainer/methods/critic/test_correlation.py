@@ -1,4 +1,4 @@
-"""Correlations against scipy and numpy."""
+"""Correlations, compared with SciPy and NumPy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ some = st.lists(st.tuples(few, few), min_size=2, max_size=12)
 
 
 @given(some)
-def test_correlations_are_scipy_s(pairs):
+def test_correlations_match_scipy_and_numpy(pairs):
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     scores, sizes = zip(*pairs, strict=True)
     assume(len(set(scores)) > 1 and len(set(sizes)) > 1)
@@ -25,14 +25,14 @@ def test_correlations_are_scipy_s(pairs):
     assert found.count == len(pairs)
 
 
-def test_a_monotone_relation_is_whole_in_ranks_only():
+def test_a_nonlinear_monotone_relation_is_perfect_only_in_ranks():
     found = correlation([1.0, 2.0, 3.0, 4.0], [1.0, 8.0, 27.0, 640.0])
     assert found.spearman == pytest.approx(1)
     assert found.pearson < 0.9
 
 
 @pytest.mark.parametrize("scores", [[], [1.0], [0.1, 0.1, 0.1]])
-def test_what_never_varies_goes_with_nothing(scores):
+def test_constant_values_have_no_correlation(scores):
     found = correlation(scores, [float(n) for n in range(len(scores))])
     assert (found.pearson, found.spearman, found.count) == (None, None, len(scores))
     found = within([(scores, [float(n) for n in range(len(scores))])] * 2)
@@ -46,7 +46,7 @@ def test_lists_of_different_lengths_are_refused():
 
 
 @given(st.lists(some, min_size=1, max_size=4))
-def test_within_turns_what_differs_between_them_does_not_count(groups):
+def test_differences_between_turns_do_not_affect_the_correlation_within_turns(groups):
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     sides = [tuple(zip(*group, strict=True)) for group in groups]
     moved = [

@@ -1,4 +1,4 @@
-"""The diagnosis, its alarms and how it is shown."""
+"""The diagnosis, its alarms and its table."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_accuracy_is_the_mean_over_tasks_and_a_tie_is_half_right():
     assert pair_accuracy([], []).mean is None
 
 
-def test_a_critic_that_likes_length_is_found_out():
+def test_correlations_reveal_a_critic_that_favors_length():
     pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
     from sweet_rl_trainer.methods.ranking.turns import Scored
 
@@ -123,7 +123,7 @@ def test_a_sound_critic_raises_no_alarm():
         ),
     ],
 )
-def test_each_alarm_is_a_sentence(changes, said):
+def test_each_flaw_raises_exactly_its_own_alarm(changes, said):
     assert alarms(msgspec.structs.replace(SOUND, **changes)) == [said]
 
 
@@ -137,7 +137,7 @@ WHOLE = msgspec.structs.replace(
 )
 
 
-def test_what_is_written_is_read_back_and_holds_the_alarms():
+def test_an_encoded_diagnosis_decodes_unchanged_and_contains_its_alarms():
     for each in (SOUND, WHOLE):
         content = encode(each)
         assert decode(content) == each

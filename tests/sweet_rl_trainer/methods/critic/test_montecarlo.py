@@ -1,4 +1,4 @@
-"""Agreement with returns against plain loops; `test_continuations` plays them."""
+"""Agreement with returns, compared with plain loops; `test_continuations` runs real continuations."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def scored(name, texts, scores, *, number=1, task_hash=TASK.hash):
     return Scored(candidates=candidates, scores=scores, lengths=(1,) * len(scores))
 
 
-def test_an_opening_is_what_was_said_and_another_reply():
+def test_an_opening_is_the_dialogue_before_the_turn_and_another_reply():
     turn = scored("d", (), ()).candidates.turn
     found = opening(turn, "Really?", TASKS)
     assert found.task is TASK
@@ -49,7 +49,7 @@ def test_an_opening_is_what_was_said_and_another_reply():
     assert found.replies == ("Hm. OUTPUT: Late?", "Really?")
 
 
-def test_candidates_are_drawn_once_for_each_wording_from_turns_that_can_be_continued():
+def test_sampled_turns_have_known_tasks_and_two_wordings_with_scores():
     ranked = [
         scored("a", ("x", "y", " x ", "z", "w"), (1.0, 2.0, 3.0, None, 4.0)),
         scored("b", ("x", "x"), (1.0, 2.0)),
@@ -65,7 +65,7 @@ def test_candidates_are_drawn_once_for_each_wording_from_turns_that_can_be_conti
             sample_turns(ranked, TASKS, **numbers)
 
 
-def test_turns_are_drawn_by_the_seed_and_a_larger_sample_holds_a_smaller_one():
+def test_turns_depend_on_the_seed_and_larger_samples_contain_smaller_ones():
     ranked = [scored(f"d{n}", "abcdef", (1.0,) * 6) for n in range(30)]
 
     def drawn(count, seed=0, order=1):
@@ -78,7 +78,7 @@ def test_turns_are_drawn_by_the_seed_and_a_larger_sample_holds_a_smaller_one():
     assert drawn(10) != drawn(10, seed=1)
 
 
-def test_the_return_is_the_mean_reward_of_what_was_played():
+def test_a_return_is_the_mean_reward_of_the_continuations():
     rewards = {"x": [1.0, 0.5], "y": [0.0, 0.0], "z": [], "w": [1.0]}
     asked = []
 
@@ -100,13 +100,13 @@ def test_the_return_is_the_mean_reward_of_what_was_played():
         compare(sample, TASKS, continuations, 0)
 
 
-def test_agreement_is_within_turns_and_by_task():
+def test_agreement_is_measured_within_turns_and_averaged_over_tasks():
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     turns = [
         ("a", (1.0, 2.0, 3.0, 3.0), (0.0, 0.5, 1.0, 0.0)),
         ("a", (100.0, 99.0), (0.0, 1.0)),
-        ("a", (1.0, 2.0), (0.5, 0.5)),  # says nothing
-        ("b", (0.0, 0.0, 0.0), (0.0, 1.0, 1.0)),  # scores that never vary have no ranks
+        ("a", (1.0, 2.0), (0.5, 0.5)),  # equal returns, which have no order
+        ("b", (0.0, 0.0, 0.0), (0.0, 1.0, 1.0)),  # constant scores have no ranks
         ("b", (0.1, 0.2, 0.3), (0.0, 0.2, 1.0)),
     ]
     found = agreement([Returns(task_hash=t, scores=s, returns=r) for t, s, r in turns])

@@ -1,4 +1,4 @@
-"""The plan of a critic that sees, at the shape of the paper's."""
+"""The plan of a vision critic with the shape of the paper's critic."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def qwen(tmp_path):
     return tmp_path
 
 
-def test_steps_and_memory_of_the_papers_critic_are_planned_from_its_configuration(qwen):
+def test_steps_and_memory_of_the_paper_critic_are_estimated_from_its_config(qwen):
     recipe = read("paper-frontend-8b")
     amounts = {"data": Amount(examples=1000, tokens=6_000_000)}
     known = Known(inputs={"model": qwen}, amounts=amounts, said=None)
@@ -46,14 +46,14 @@ def test_steps_and_memory_of_the_papers_critic_are_planned_from_its_configuratio
     assert estimate_training(known, more).memory == found.memory + tower
 
 
-def test_before_there_are_dialogues_nothing_is_counted(qwen):
+def test_dialogues_are_not_counted_before_they_are_collected(qwen):
     known = Known(inputs={}, amounts={"collected0": Amount()}, said=None)
     found = estimate(known, read("paper-frontend-8b"), lambda *_: pytest.fail("nothing to count"))
     assert found.note == "known after the dialogues are collected"
 
 
 @pytest.mark.parametrize("seen", [True, False])
-def test_dialogues_that_may_be_too_long_by_the_estimate_alone_are_not_refused(
+def test_too_long_dialogues_add_a_note_to_the_plan_and_are_not_refused(
     seen, official, tmp_path, build_vision_model
 ):
     def too_long(_, chat):
@@ -69,7 +69,7 @@ def test_dialogues_that_may_be_too_long_by_the_estimate_alone_are_not_refused(
     assert found == Amount(note="none is left (too long: 2)", about=not seen)
 
 
-def test_dialogues_of_which_no_pair_can_be_made_are_refused(official):
+def test_dialogues_without_a_pair_are_reported_as_missing_data(official):
     def no_pair(*_):
         raise NoPairsError("no task has a pair")
 

@@ -1,4 +1,4 @@
-"""States with everything known, in dialogues written out here."""
+"""States in which every decision is known, in dialogues written out here."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ OTHERS = [
 ]
 
 
-def test_a_state_is_a_turn_before_which_every_hidden_fact_was_said():
+def test_a_state_is_a_turn_after_all_hidden_facts_were_told():
     dropped = Counter()
     states = known_states([WHOLE, *OTHERS], TASKS, questions=9, dropped=dropped)
     assert [each.turn.name for each in states] == ["whole, turn 3", "whole, turn 4", "twin, turn 4"]
@@ -88,7 +88,7 @@ def test_a_state_is_a_turn_before_which_every_hidden_fact_was_said():
     }
 
 
-def test_the_right_answer_stands_against_earlier_questions_of_the_task_then_of_its_family():
+def test_the_right_answer_is_compared_with_questions_of_the_task_then_its_family():
     states = known_states([WHOLE, *OTHERS], TASKS, questions=9)
     answer = f"{ANSWER_MARKER}\n{REFERENCE.strip()}"
     said = [[reply.text for reply in each.replies] for each in states]
@@ -101,7 +101,7 @@ def test_the_right_answer_stands_against_earlier_questions_of_the_task_then_of_i
     assert [[reply.text for reply in each.replies] for each in fewer] == [each[:2] for each in said]
 
 
-def test_questions_depend_on_the_seed_alone():
+def test_questions_depend_on_the_seed_and_not_on_the_order_of_dialogues():
     many = [a_dialogue(f"other {n}", ONE, (f"Question {n}?", "I don't know.")) for n in range(30)]
 
     def drawn(dialogues, seed):
@@ -114,7 +114,7 @@ def test_questions_depend_on_the_seed_alone():
     assert len(first) == 2 * 5
 
 
-def test_without_another_question_there_is_no_state():
+def test_a_state_requires_another_question():
     dropped = Counter()
     assert known_states([WHOLE], TASKS, dropped=dropped) == []
     assert dropped["states without a further question"] == 2
@@ -126,7 +126,7 @@ def test_without_another_question_there_is_no_state():
         known_states([WHOLE], TASKS, questions=0)
 
 
-def test_the_answer_is_in_a_fence_where_most_are():
+def test_the_answer_has_a_code_fence_if_most_answers_have_one():
     fenced = f"{ANSWER_MARKER}\n```python\nx\n```"
     dialogues = [replace(each, id=f"{each.id} {n}") for n in range(2) for each in [WHOLE, *OTHERS]]
     (plain, *_) = known_states(dialogues, TASKS)
@@ -139,7 +139,7 @@ def test_the_answer_is_in_a_fence_where_most_are():
     assert right_answer(page, fenced=True) == f"{ANSWER_MARKER}\n```html\n<p>\n```"
 
 
-def test_preferences_are_counted_by_task():
+def test_preferences_are_averaged_over_tasks():
     pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
     from sweet_rl_trainer.methods.ranking.turns import Scored
 

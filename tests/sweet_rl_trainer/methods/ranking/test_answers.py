@@ -1,4 +1,4 @@
-"""How often replies are answers, by role."""
+"""The share of replies that are answers, for each role."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The constant for answers, against thresholds found by hand."""
+"""The offset for answers, compared with worked examples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ANSWER = "I WANT TO ANSWER: 1"
 
 
 def turn(reward, answers, others, *, number=1, ended_by="answer"):
-    """Return a turn of a dialogue with two, and the scores of its candidates."""
+    """Return a turn of a dialogue with two turns, with the scores of its candidates."""
     said = ("What?", ANSWER)
     messages = [Message(role="user", content="Write it.")]
     for words in said:
@@ -46,12 +46,12 @@ def turn(reward, answers, others, *, number=1, ended_by="answer"):
 
 
 FAILED = [turn(0.5, (-6.0,), (0.0,)), turn(0.0, (-5.0, -3.0), (-1.0, 1.0))]
-"""Answers are 6 and 4 below other replies."""
+"""Failed dialogues: the answers score 6 and 4 below the other replies."""
 SUCCEEDED = [turn(1.0, (-2.0,), (-1.0,)), turn(1.0, (0.0,), (0.5,))]
-"""1 and 0.5 below."""
+"""Successful dialogues: the answers score 1 and 0.5 below the other replies."""
 
 
-def test_answers_are_above_where_a_dialogue_succeeded_and_below_where_it_failed():
+def test_the_offset_puts_answers_above_others_only_in_successful_dialogues():
     by = offset(FAILED + SUCCEEDED)
     assert by == pytest.approx(2.5)  # the middle of -4 and -1
     gaps = [
@@ -62,12 +62,12 @@ def test_answers_are_above_where_a_dialogue_succeeded_and_below_where_it_failed(
     assert gaps == pytest.approx([-3.5, -1.5, 1.5, 2.0])
 
 
-def test_where_no_constant_is_right_everywhere_the_greatest_shares_are():
+def test_the_offset_tolerates_an_outlier_that_no_offset_can_fit():
     late = turn(0.0, (3.0,), (0.0,))  # an answer that scores high and failed
     assert offset([*FAILED, *SUCCEEDED, late]) == pytest.approx(2.5)
 
 
-def test_many_failures_count_no_more_than_few_successes():
+def test_the_shares_of_successes_and_failures_have_equal_weight():
     failed = [
         turn(0.0, (-0.75 + n / 100,), (0.0,)) for n in range(9)
     ]  # all above the first success
@@ -76,13 +76,13 @@ def test_many_failures_count_no_more_than_few_successes():
     assert offset([*FAILED, *SUCCEEDED, *failed[:1]]) == pytest.approx(2.5)
 
 
-def test_of_constants_that_are_as_good_the_widest_range_counts():
+def test_the_middle_of_the_widest_range_is_chosen_among_equal_offsets():
     turns = [turn(0.0, (0.0,), (0.0,)), turn(1.0, (1.0,), (0.0,)), turn(0.0, (2.0,), (0.0,))]
     turns += [turn(1.0, (5.0,), (0.0,))]
     assert offset(turns) == pytest.approx(-3.5)
 
 
-def test_only_the_turns_count_at_which_a_dialogue_answered():
+def test_only_answered_turns_with_both_kinds_of_scored_replies_count():
     others = [
         turn(1.0, (-9.0,), (0.0,), number=0),
         turn(0.0, (9.0,), (0.0,), ended_by="limit"),
@@ -93,10 +93,10 @@ def test_only_the_turns_count_at_which_a_dialogue_answered():
 
 
 @pytest.mark.parametrize("turns", [[], FAILED, SUCCEEDED, [FAILED[0], turn(1.0, (-6.0,), (0.0,))]])
-def test_without_successes_and_failures_that_differ_there_is_no_constant(turns):
+def test_the_offset_is_none_unless_successes_and_failures_differ(turns):
     assert offset(turns) is None
 
 
-def test_a_shift_leaves_other_replies_and_what_has_no_score_alone():
+def test_a_shift_changes_only_known_scores_of_answers():
     (found,) = shifted([turn(1.0, (1.0, None), (3.0, None))], 0.5)
     assert found.scores == (1.5, None, 3.0, None)

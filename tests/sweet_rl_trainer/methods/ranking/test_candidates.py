@@ -1,4 +1,4 @@
-"""Candidates from the server that ships, from a tiny model, and from the disk."""
+"""Candidates from the shipped scripted server, from a tiny model, and from disk."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def sample_in_process(*values, **options):
     return list(sample_lazily(*values, **options))
 
 
-def again(file):
+def reopened(file):
     return CandidateFile(file.path)
 
 
-async def test_each_turn_has_n_candidates_of_what_the_agent_saw(dialogue, file):
+async def test_each_turn_has_n_candidates_from_the_context_of_the_agent(dialogue, file):
     turns = turns_of([dialogue()])
     async with ScriptedServer(counting()) as server:
         found = await ask(server, turns, file)
@@ -62,20 +62,20 @@ async def test_each_turn_has_n_candidates_of_what_the_agent_saw(dialogue, file):
     assert {(body["temperature"], body["max_tokens"]) for body in server.requests} == {(1.0, 6)}
 
 
-async def test_the_tokens_of_prompt_and_reply_are_those_that_the_server_gives(dialogue, file):
+async def test_prompt_and_reply_tokens_are_those_of_the_server(dialogue, file):
     async with ScriptedServer(lambda _: "hi") as server:
         (found,) = await ask(server, turns_of([dialogue()])[:1], file)
     assert bytes(found.prompt) == b"user: Write it."
     assert [bytes(reply.ids) for reply in found.replies] == [b"hi\0"] * 4
 
 
-async def test_what_is_on_disk_is_not_asked_for_again(dialogue, file):
+async def test_candidates_on_disk_are_not_requested_again(dialogue, file):
     turns = turns_of([dialogue()])
     async with ScriptedServer(counting()) as server:
         first = await ask(server, turns[:1], file)
-        both = await ask(server, turns, again(file))
+        both = await ask(server, turns, reopened(file))
         assert len(server.requests) == 8
-        assert await ask(server, turns, again(file)) == both
+        assert await ask(server, turns, reopened(file)) == both
         assert len(server.requests) == 8
     assert both[0] == first[0]
 
@@ -84,7 +84,7 @@ async def test_what_is_on_disk_is_not_asked_for_again(dialogue, file):
     "changes",
     [{"seed": 1}, {"count": 3}, {"temperature": 0.5}, {"max_tokens": 7}, {"model": "other"}],
 )
-async def test_another_sampler_shares_nothing_with_it(changes, dialogue, file):
+async def test_another_sampler_shares_neither_candidates_nor_seeds(changes, dialogue, file):
     given = {"model": "scripted", "count": 4, "max_tokens": 6, **changes}
     turns = turns_of([dialogue()])[:1]
     async with ScriptedServer(counting()) as server:
@@ -104,7 +104,7 @@ async def test_turns_with_the_same_context_share_their_candidates(dialogue, file
     assert other.turn.trajectory.id == "other"
 
 
-async def test_what_was_finished_before_the_server_failed_is_kept(dialogue, file):
+async def test_candidates_finished_before_a_server_failure_are_kept(dialogue, file):
     turns = turns_of([dialogue(str(n), heard=(f"Task {n}.", "No.")) for n in range(3)])
 
     def fails(number):
@@ -116,7 +116,7 @@ async def test_what_was_finished_before_the_server_failed_is_kept(dialogue, file
     kept = file.path.read_bytes().splitlines()
     assert 0 < len(kept) < 6
     async with ScriptedServer(counting()) as server:
-        found = await ask(server, turns, again(file))
+        found = await ask(server, turns, reopened(file))
     assert len(server.requests) == 4 * (6 - len(kept))
     assert [each.turn for each in found] == turns
     assert file.path.read_bytes().splitlines()[: len(kept)] == kept
@@ -139,7 +139,7 @@ async def test_a_context_too_long_for_the_server_is_left_out_and_counted(dialogu
     assert dropped == {"context too long for the server": 1}
 
 
-async def test_a_server_without_tokens_is_refused_or_taken_at_its_word(dialogue, file):
+async def test_a_server_without_token_ids_is_refused_unless_tokens_is_false(dialogue, file):
     body = '{"choices": [{"message": {"content": "hi"}}]}'
     turns = turns_of([dialogue()])[:1]
     async with ScriptedServer(counting(), fault=lambda _: Fault(status=200, body=body)) as server:
@@ -150,39 +150,39 @@ async def test_a_server_without_tokens_is_refused_or_taken_at_its_word(dialogue,
     assert found.prompt == ()
 
 
-def test_half_a_line_is_cut_off_and_sampled_again(dialogue, file, byte_model, chat):
+def test_an_incomplete_line_is_removed_and_sampled_again(dialogue, file, byte_model, chat):
     turns = turns_of([dialogue()])
     whole = sample_in_process(turns, byte_model(), chat, FOUR, file)
     content = file.path.read_bytes()
     file.path.write_bytes(content[:-9])
-    assert sample_in_process(turns, byte_model(), chat, FOUR, again(file)) == whole
+    assert sample_in_process(turns, byte_model(), chat, FOUR, reopened(file)) == whole
     assert file.path.read_bytes() == content
 
 
 def test_a_damaged_line_is_named(file):
     file.path.write_bytes(b'{"key": "a", "replies": []}\n{]\n')
     with pytest.raises(DataError, match=r"candidates\.jsonl:2: .*remove the line"):
-        again(file)
+        reopened(file)
 
 
 def test_two_writers_of_one_file_are_refused(file):
     with (
         file.writing(),
         pytest.raises(UserError, match="in use by another"),
-        again(file).writing(),
+        reopened(file).writing(),
     ):
         pass
 
 
 @pytest.mark.parametrize("changes", [{"count": 1}, {"max_tokens": 0}, {"temperature": 0.0}])
-def test_a_sampler_that_cannot_give_different_replies_is_refused(changes):
+def test_a_sampler_with_invalid_settings_is_refused(changes):
     with pytest.raises(
         UserError, match="expected at least 2 candidates, at least 1 token and a temperature"
     ):
         Sampler(model="m", **changes)
 
 
-def test_a_turn_s_candidates_do_not_depend_on_what_else_is_sampled(
+def test_candidates_of_a_turn_do_not_depend_on_the_other_turns(
     dialogue, file, byte_model, chat, tmp_path
 ):
     turns = turns_of([dialogue()])
@@ -195,7 +195,7 @@ def test_a_turn_s_candidates_do_not_depend_on_what_else_is_sampled(
     assert len({reply.ids for each in both for reply in each.replies}) > 4
 
 
-def test_a_reply_ends_with_the_first_token_that_ends_it(dialogue, file, byte_model, chat):
+def test_a_reply_ends_at_its_first_end_token(dialogue, file, byte_model, chat):
     model = byte_model(tie_word_embeddings=False)
     with torch.no_grad():
         model.lm_head.weight[[chat.end, 1]] = model.lm_head.weight.mean(0) * 0
@@ -210,7 +210,7 @@ def test_a_reply_ends_with_the_first_token_that_ends_it(dialogue, file, byte_mod
     encode_candidates(found, chat, "turn-mean")  # it compares words with tokens
 
 
-def test_what_a_checkpoint_says_of_sampling_does_not_matter(
+def test_sampling_ignores_the_generation_config_of_the_checkpoint(
     dialogue, file, byte_model, chat, tmp_path
 ):
     turns = turns_of([dialogue()])[:1]
@@ -223,7 +223,7 @@ def test_what_a_checkpoint_says_of_sampling_does_not_matter(
     assert model.generation_config is own
 
 
-def test_replies_are_drawn_from_the_model_s_own_distribution(dialogue, file, byte_model, chat):
+def test_replies_follow_the_distribution_of_the_model(dialogue, file, byte_model, chat):
     model = byte_model()
     sampler = Sampler(model="m", count=4000, max_tokens=1)
     (turn,) = turns_of([dialogue()])[:1]
@@ -238,7 +238,7 @@ def test_replies_are_drawn_from_the_model_s_own_distribution(dialogue, file, byt
     assert deviation.abs().max() < 4.5
 
 
-def test_they_follow_the_very_tokens_that_were_recorded(dialogue, file, byte_model, chat):
+def test_replies_continue_the_recorded_prompt_tokens(dialogue, file, byte_model, chat):
     recorded = Sampled(prompt=(7, 8, 9), ids=(*chat.encode("Late?"), chat.end), logprobs=())
     told = dialogue(sampled=(recorded, None))
     (found,) = sample_in_process(turns_of([told])[:1], byte_model(), chat, FOUR, file)
@@ -247,7 +247,9 @@ def test_they_follow_the_very_tokens_that_were_recorded(dialogue, file, byte_mod
     assert example.ids[:3].tolist() == [7, 8, 9]
 
 
-def test_a_context_that_leaves_no_room_is_left_out_and_counted(dialogue, file, byte_model, chat):
+def test_a_context_without_room_for_a_reply_is_left_out_and_counted(
+    dialogue, file, byte_model, chat
+):
     long = dialogue("long", heard=("x" * 1000, "No."))
     dropped = Counter()
     found = sample_in_process(
@@ -257,7 +259,7 @@ def test_a_context_that_leaves_no_room_is_left_out_and_counted(dialogue, file, b
     assert dropped == {"no room for a reply of 6 tokens": 2}
 
 
-def test_a_share_of_the_trajectories_is_taken_whole_and_a_greater_one_holds_it(dialogue):
+def test_a_data_fraction_takes_whole_dialogues_and_larger_ones_contain_it(dialogue):
     dialogues = [dialogue(str(n)) for n in range(50)]
     tenth = turns_of(dialogues, data_fraction=0.1)
     assert len(tenth) == 10
@@ -272,6 +274,6 @@ def test_a_share_of_the_trajectories_is_taken_whole_and_a_greater_one_holds_it(d
 
 
 @pytest.mark.parametrize("share", [0.0, -1.0, 1.5])
-def test_a_share_that_is_none_is_refused(share):
+def test_an_invalid_data_fraction_is_refused(share):
     with pytest.raises(UserError, match="data_fraction"):
         turns_of([], data_fraction=share)

@@ -40,7 +40,7 @@ def scored(dialogue):
     return make
 
 
-def test_halves_draw_the_better_from_the_top_and_the_worse_from_the_bottom(scored):
+def test_halves_draw_chosen_replies_from_the_top_and_rejected_from_the_bottom(scored):
     seen = Counter()
     for seed in range(300):
         pairs = choose(scored(), seed=seed)
@@ -51,16 +51,16 @@ def test_halves_draw_the_better_from_the_top_and_the_worse_from_the_bottom(score
     assert all(5 <= count <= 40 for count in seen.values())  # 18.75 on average
 
 
-def test_an_odd_one_in_the_middle_is_in_neither_half(scored):
+def test_the_middle_of_an_odd_number_of_replies_is_in_neither_half(scored):
     every = choose(scored((3, 1, 2)), pairs_per_turn=9)
     assert every == [(0, 1)]
 
 
-def test_the_best_and_the_worst_are_one_pair(scored):
+def test_best_worst_gives_one_pair(scored):
     assert choose(scored(), "best-worst") == [(SCORES.index(1.5), SCORES.index(0.0))]
 
 
-def test_a_margin_is_reached_by_every_pair_it_allows(scored):
+def test_margin_draws_only_pairs_that_reach_the_margin(scored):
     scores = (0.0, 0.25, 0.5, 1.0)
     every = choose(scored(scores), "margin", margin=0.5, pairs_per_turn=99)
     assert sorted(every) == [(2, 0), (3, 0), (3, 1), (3, 2)]
@@ -70,7 +70,7 @@ def test_a_margin_is_reached_by_every_pair_it_allows(scored):
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_equal_scores_and_equal_words_are_never_a_pair(rule, scored):
+def test_replies_with_equal_scores_or_equal_words_are_never_paired(rule, scored):
     assert choose(scored([0.5] * 16), rule) == []
     assert choose(scored([n * 6e-8 for n in range(16)]), rule) == []
     assert choose(scored(SCORES, ["same", " same\n"] * 8), rule) == []
@@ -80,14 +80,14 @@ def test_equal_scores_and_equal_words_are_never_a_pair(rule, scored):
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_replies_without_a_score_take_no_part(rule, scored):
+def test_replies_without_a_score_are_never_paired(rule, scored):
     pairs = choose(scored((None, 4, 3, None, 2, 1)), rule, pairs_per_turn=99)
     assert pairs
     assert {0, 3}.isdisjoint(n for pair in pairs for n in pair)
     assert choose(scored((None, 1)), rule) == choose(scored((None, None)), rule) == []
 
 
-def test_what_is_drawn_depends_on_the_seed_and_the_turn(scored):
+def test_drawn_pairs_depend_on_the_seed_and_the_turn(scored):
     first = choose(scored(), seed=3)
     assert choose(scored(), seed=3) == first
     others = [choose(scored(), seed=4), choose(scored(name="e"), seed=3)]
@@ -103,12 +103,12 @@ def test_what_is_drawn_depends_on_the_seed_and_the_turn(scored):
         ({"rule": "margin", "margin": -0.5}, "margin at least 0"),
     ],
 )
-def test_rules_that_are_none_are_refused(options, words, scored):
+def test_invalid_options_are_refused(options, words, scored):
     with pytest.raises(UserError, match=words):
         choose(scored(), **options)
 
 
-def test_the_actor_s_pairs_are_whole_tokens_without_c(scored, chat):
+def test_actor_pairs_weight_every_reply_token_and_omit_privileged_text(scored, chat):
     turn = scored()
     pairs = turn_examples(turn, chat, max_length=900, dropped=Counter())
     assert len(pairs) == 4
@@ -129,7 +129,7 @@ def test_the_actor_s_pairs_are_whole_tokens_without_c(scored, chat):
             assert counted == [1.0] * side.reply_tokens == [1.0] * len(f"reply {n}.")
 
 
-def test_the_likelihood_counts_in_all_pairs_or_where_the_chosen_reply_succeeded(scored, chat):
+def test_pairs_are_imitated_always_or_only_if_the_chosen_reply_succeeded(scored, chat):
     turn = replace(scored((3, 2, 1)), solved=(True, False, True))
     options = {"pairs_per_turn": 9, "max_length": 900, "dropped": Counter()}
     every = turn_examples(turn, chat, "margin", **options)
@@ -141,7 +141,7 @@ def test_the_likelihood_counts_in_all_pairs_or_where_the_chosen_reply_succeeded(
     }
 
 
-def test_for_imitation_each_chosen_reply_is_an_example_once(scored, chat):
+def test_nll_examples_contain_each_chosen_reply_once(scored, chat):
     turn = scored((3, 2, 1))
     options = {"loss": "nll", "pairs_per_turn": 9, "max_length": 900, "dropped": Counter()}
     first, second = turn_examples(turn, chat, "margin", **options)
@@ -166,7 +166,7 @@ def test_turns_without_a_pair_and_pairs_too_long_are_left_out_and_counted(scored
     assert dropped == {"turns without a pair": 1, f"pairs longer than {limit} tokens": 1}
 
 
-def test_an_error_says_how_many_turns_left_no_pair_and_why():
+def test_the_error_without_pairs_counts_the_turns_and_the_reasons():
     error = no_pairs(2, Counter({"turns without a pair": 1, "pairs longer than 9 tokens": 3}))
     assert "none of 2 ranked turns has a pair left for training" in str(error)
     assert "turns without a pair: 1, pairs longer than 9 tokens: 3" in str(error)

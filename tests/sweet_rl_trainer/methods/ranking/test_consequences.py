@@ -1,4 +1,4 @@
-"""Credit by consequence as scores: with a potential that is known, and dialogues for real in `pipeline/test_acts`."""
+"""Scores by consequences, with a known potential; `pipeline/test_acts` uses real dialogues."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from sweet_rl_trainer.methods.ranking.consequences import score_by_consequences
 from sweet_rl_trainer.methods.ranking.turns import Candidates, Reply, Turn
 
 TASK = Task(id="late", domain="backend", request="Write it.", hidden=Hidden(reference="def f(): 0"))
-CAME = {
+CONSEQUENCES = {
     "How late?": Consequence(said="How late?", heard="A day.", reward=None),
     "Why?": Consequence(said="Why?", heard="I don't know.", reward=None),
     "right": Consequence(said="right", heard=None, reward=1.0),
     "wrong": Consequence(said="wrong", heard=None, reward=0.25),
     "silence": None,
 }
-TOLD = {"Write it.": 0.25, "No.": 0.5, "A day.": 0.875, "I don't know.": 0.5}
+POTENTIALS = {"Write it.": 0.25, "No.": 0.5, "A day.": 0.875, "I don't know.": 0.5}
 
 
-def told(states):
-    """Return the potential by what the human said last."""
-    return [TOLD[each.heard[-1]] for each in states]
+def potential(states):
+    """Return the potential of each state, given by the human's last message."""
+    return [POTENTIALS[each.heard[-1]] for each in states]
 
 
 def turns(trajectory, *numbers):
@@ -38,12 +38,12 @@ def turns(trajectory, *numbers):
     ]
 
 
-def test_questions_earn_what_their_answer_settles_and_answers_the_rest(chat, dialogue):
+def test_questions_earn_the_rise_of_the_potential_and_answers_the_rest(chat, dialogue):
     said = []
 
     def play(openings):
         said.extend((len(each.replies), each.replies[-1]) for each in openings)
-        return [CAME[each.replies[-1]] for each in openings]
+        return [CONSEQUENCES[each.replies[-1]] for each in openings]
 
     dropped = Counter()
     known, unknown = dialogue(task_hash=TASK.hash), dialogue(task_hash="another")
@@ -52,11 +52,11 @@ def test_questions_earn_what_their_answer_settles_and_answers_the_rest(chat, dia
         {TASK.hash: TASK},
         chat,
         play,
-        told,
+        potential,
         cost=0.125,
         dropped=dropped,
     )
-    assert said == [(n, text) for n in (1, 2) for text in CAME_IN_ORDER]
+    assert said == [(n, text) for n in (1, 2) for text in WORDINGS]
     assert first.scores == (0.875 - 0.25 - 0.125, 0.75, 0.75, 0.5 - 0.25 - 0.125, 0.0, None)
     assert second.scores == (0.875 - 0.5 - 0.125, 0.5, 0.5, -0.125, -0.25, None)
     assert first.solved == second.solved == (False, True, True, False, False, False)
@@ -66,22 +66,22 @@ def test_questions_earn_what_their_answer_settles_and_answers_the_rest(chat, dia
     assert dropped["candidates without a consequence or a potential"] == 2
 
 
-CAME_IN_ORDER = ("How late?", "right", "Why?", "wrong", "silence")
+WORDINGS = ("How late?", "right", "Why?", "wrong", "silence")
 
 
-def test_where_the_potential_is_not_known_there_is_no_score(chat, dialogue):
-    def never(states):
+def test_candidates_without_a_known_potential_have_no_score(chat, dialogue):
+    def unknown_potential(states):
         return [None for _ in states]
 
     def play(openings):
-        return [CAME[each.replies[-1]] for each in openings]
+        return [CONSEQUENCES[each.replies[-1]] for each in openings]
 
     (found,) = score_by_consequences(
         turns(dialogue(task_hash=TASK.hash), 0),
         {TASK.hash: TASK},
         chat,
         play,
-        never,
+        unknown_potential,
         cost=0.0,
         dropped=Counter(),
     )

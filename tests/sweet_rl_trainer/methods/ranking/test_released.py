@@ -1,4 +1,4 @@
-"""The released scorer against numbers that were computed by hand."""
+"""The released scorer, compared with worked examples."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def four(chat):
 
 @pytest.fixture
 def make_written(tmp_path, four):
-    """Return a scorer: `z` has a log-probability of its own, a reply's end 0.35 nats, and all else is certain."""
+    """Return `make(name, nats)`: a scorer in which `z` costs `nats`, a reply's end 0.35 nats, and all else nothing."""
     z, end = four.encode("z")[0], four.end
 
     def make(name, nats):
@@ -57,7 +57,7 @@ def make_written(tmp_path, four):
         (0, False, 0.35, 0.35),  # 0 / 4 + 0.35 / 1
     ],
 )
-def test_released_scores_are_those_computed_by_hand(
+def test_released_scores_match_worked_examples(
     length, cut, nats, expected, dialogue, four, make_written
 ):
     assert len(four.reply_header) == 4
@@ -72,7 +72,7 @@ def test_released_scores_are_those_computed_by_hand(
     assert scored.lengths == (length + (not cut),)
 
 
-def test_only_the_released_preset_favours_short_replies(dialogue, four, make_written):
+def test_only_the_released_preset_favors_short_replies(dialogue, four, make_written):
     replies = tuple(Reply(text="z" * length) for length in (10, 30))
     turns = [Candidates(turn=turns_of([dialogue()])[0], replies=replies)]
     model = make_written("one", 0.35)

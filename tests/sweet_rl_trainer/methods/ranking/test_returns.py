@@ -1,4 +1,4 @@
-"""Returns as scores, of continuations that are known; `test_continuations` plays real ones."""
+"""Scores by the returns of given continuations; `test_continuations` runs real ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TASK = Task(id="late", domain="backend", request="Write it.", hidden=Hidden(refe
 REWARDS = {"x": [1.0, 0.5], "y": [0.0], "z": []}
 
 
-def test_each_wording_is_played_on_once_and_its_mean_reward_is_the_score(chat, dialogue):
+def test_each_wording_is_continued_once_and_scored_by_its_mean_reward(chat, dialogue):
     asked = []
 
     def continuations(openings, count):

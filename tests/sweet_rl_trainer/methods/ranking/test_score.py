@@ -1,4 +1,4 @@
-"""Scores against plain loops over full logits, one reply at a time, and against the objective of training."""
+"""Scores, compared with plain loops over full logits, one reply at a time, and with the training objective."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from sweet_rl_trainer.methods.ranking.score import (
     score_sides,
     score_turns,
 )
+from sweet_rl_trainer.methods.ranking.scorers import Scorers
 from sweet_rl_trainer.methods.ranking.turns import (
     Candidates,
     Reply,
@@ -30,6 +31,7 @@ from sweet_rl_trainer.methods.ranking.turns import (
 )
 from sweet_rl_trainer.model.packing import lay_out
 from sweet_rl_trainer.model.value_head import load_value_model
+from sweet_rl_trainer.pipeline.read import read
 from sweet_rl_trainer.train.loss import row_logprobs
 
 torch.set_num_threads(1)
@@ -74,8 +76,8 @@ def logprobs(model, chat, turn, reply, preface=""):
     return found[: len(header)], found[len(header) :][: len(text)], found[len(header) + len(text) :]
 
 
-def by_hand(preset, critic, reference, chat, turn, reply, stated):
-    """Return the formulas of the table, written down one by one."""
+def plain_score(preset, critic, reference, chat, turn, reply, stated):
+    """Return the score of one reply by the preset's formula, written out."""
 
     def value(model, preface=""):
         _, text, end = logprobs(model, chat, turn, reply, preface)
@@ -104,7 +106,7 @@ def by_hand(preset, critic, reference, chat, turn, reply, stated):
         ("critic", "mistral"),
     ],  # this model cannot share beginnings
 )
-def test_scores_are_those_of_a_plain_loop(preset, kind, candidates, byte_model, make_scorer, chat):
+def test_scores_match_a_plain_loop(preset, kind, candidates, byte_model, make_scorer, chat):
     critic, reference = byte_model(1, kind).eval(), byte_model(0, kind).eval()
     found = score_candidates(
         candidates,
@@ -121,16 +123,14 @@ def test_scores_are_those_of_a_plain_loop(preset, kind, candidates, byte_model, 
             scored.candidates.replies, scored.scores, scored.lengths, strict=True
         ):
             number = scored.candidates.turn.number
-            expected = by_hand(preset, critic, reference, chat, number, reply, stated)
+            expected = plain_score(preset, critic, reference, chat, number, reply, stated)
             scale = length if preset == "critic-sum" else 1
             assert score == pytest.approx(expected, rel=0, abs=1e-5 * scale)
             assert length == len(reply.text.encode()) + (reply.text != "cut sho")
 
 
-def test_turns_beyond_those_in_memory_together_have_the_same_scores(
-    dialogue, byte_model, make_scorer, chat
-):
-    """And the turns are read once for each model."""
+def test_turns_in_several_batches_have_the_same_scores(dialogue, byte_model, make_scorer, chat):
+    """Check also that the turns are read once for each term of the preset."""
     words = (Reply(text="No."), Reply(text="Yes?"))
     turns = [
         Candidates(turn=turn, replies=words)
@@ -163,9 +163,7 @@ def test_turns_beyond_those_in_memory_together_have_the_same_scores(
         ("critic-sum", "llama"),
     ],
 )
-def test_a_critic_that_has_not_learnt_yet_scores_nothing(
-    preset, kind, candidates, byte_model, make_scorer, chat
-):
+def test_an_untrained_critic_scores_zero(preset, kind, candidates, byte_model, make_scorer, chat):
     critic = make_scorer(byte_model(0, kind), "critic")
     found = score_candidates(
         candidates,
@@ -178,7 +176,7 @@ def test_a_critic_that_has_not_learnt_yet_scores_nothing(
     assert [abs(score) <= 1e-6 for each in found for score in each.scores] == [True] * 32
 
 
-def test_a_turn_is_one_row_with_its_context_in_it_once(candidates, byte_model, chat, make_scorer):
+def test_a_turn_is_one_row_with_its_context_only_once(candidates, byte_model, chat, make_scorer):
     rows = []
     model = byte_model()
     shared = make_scorer(model)
@@ -201,7 +199,7 @@ def test_a_turn_is_one_row_with_its_context_in_it_once(candidates, byte_model, c
 
 
 @pytest.mark.parametrize("privileged", TEMPLATES)
-def test_scores_of_the_turns_of_a_dialogue_add_up_to_its_score_in_training(
+def test_scores_of_turns_add_up_to_the_score_of_the_dialogue_in_training(
     privileged, dialogue, byte_model, make_scorer, chat
 ):
     won = dialogue("won")
@@ -223,7 +221,7 @@ def test_scores_of_the_turns_of_a_dialogue_add_up_to_its_score_in_training(
     assert abs(whole[0] - whole[1]) > 1e-3
 
 
-def test_scores_of_pairs_are_those_of_the_objective(dialogue, byte_model, make_scorer, chat):
+def test_scores_of_pairs_match_the_training_objective(dialogue, byte_model, make_scorer, chat):
     pair = Pair(chosen=dialogue(), rejected=dialogue("lost", ("No.", "Yes."), reward=0.0))
     pairs, _ = pair_examples([pair], chat, "trajectory-mean", max_length=900)
     models = byte_model(1).eval(), byte_model().eval()
@@ -236,7 +234,7 @@ def test_scores_of_pairs_are_those_of_the_objective(dialogue, byte_model, make_s
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_a_candidate_that_was_said_is_the_example_of_training(rule, dialogue, chat):
+def test_a_recorded_reply_as_a_candidate_equals_its_training_example(rule, dialogue, chat):
     alone = dialogue(replies=("Late?",), heard=("Write it.",))
     (side,), _ = success_examples([alone], chat, rule, max_length=900)
     (turn,) = turns_of([alone])
@@ -246,7 +244,7 @@ def test_a_candidate_that_was_said_is_the_example_of_training(rule, dialogue, ch
     assert (example,) == side.examples
 
 
-def test_what_was_scored_is_not_scored_again(candidates, byte_model, make_scorer, chat):
+def test_cached_scores_are_not_computed_again(candidates, byte_model, make_scorer, chat):
     score_candidates(candidates, chat, "pmi", reference=make_scorer(byte_model()), **LIMITS)
     known = make_scorer(byte_model())
 
@@ -277,11 +275,18 @@ def test_a_reply_that_is_too_long_has_no_score_and_is_counted(
     assert 0 < dropped.total() < 3
 
 
-def test_dropout_is_off(candidates, byte_model, make_scorer, chat):
+def test_the_scorer_of_a_recipe_turns_dropout_off_and_shares_beginnings(
+    candidates, byte_model, make_scorer, chat, tmp_path
+):
     model = byte_model(attention_dropout=0.5)
-    assert model.training
-    reference = make_scorer(model)
-    assert not model.training
+    model.save_pretrained(tmp_path / "base")
+    recipe = read("tiny-cpu", ["critic.train.precision=float32"])
+    with Scorers(recipe, tmp_path / "base", tmp_path / "references") as scorers:
+        reference = scorers.reference()
+        found = score_candidates(candidates, chat, "pmi", reference=reference, **LIMITS)
+    expected = score_candidates(candidates, chat, "pmi", reference=make_scorer(model), **LIMITS)
+    for one, other in zip(found, expected, strict=True):
+        assert one.scores == pytest.approx(other.scores, abs=1e-5)
     assert reference.share
 
 
@@ -293,7 +298,7 @@ def test_dropout_is_off(candidates, byte_model, make_scorer, chat):
         ("critic", "require a critic, but none was given"),
     ],
 )
-def test_other_presets_and_critics_that_are_not_there_are_refused(
+def test_an_unknown_preset_or_a_missing_critic_is_refused(
     preset, words, candidates, byte_model, make_scorer, chat
 ):
     with pytest.raises(UserError, match=words):
@@ -309,7 +314,7 @@ def test_tokens_of_another_tokenizer_are_named_with_turn_and_candidate(candidate
 
 @pytest.fixture
 def make_value_scorer(tmp_path, make_scorer):
-    """Return a scorer of a value model with the weights of a language model, whose head is as given."""
+    """Return `make(model, head)`: a scorer of a value model with a language model's weights and the given head."""
 
     def make(model, head=None):
         model.save_pretrained(tmp_path / "critic")
@@ -328,20 +333,20 @@ def head():
 
 
 def mean_value(model, head, example):
-    """Return the head on the mean of the privileged states of the reply."""
+    """Return the head's output for the mean of the reply's hidden states."""
     ids = torch.tensor([list(example.ids)])
     with torch.no_grad():
-        privileged = model.eval()(ids, output_hidden_states=True).hidden_states[-1][0]
+        states = model.eval()(ids, output_hidden_states=True).hidden_states[-1][0]
     said = [place for place, weight in enumerate(example.token_weights) if weight]
     assert said == list(range(said[0], len(example.ids)))
-    return (head[0] @ privileged[said].mean(0)).item()
+    return (head[0] @ states[said].mean(0)).item()
 
 
 @pytest.mark.parametrize("kind", ["llama", "mistral"])  # the second model cannot share beginnings
 @pytest.mark.parametrize(
     ("preset", "stated"), [("value", "preamble"), ("value-unprivileged", None)]
 )
-def test_values_are_those_of_a_plain_loop(
+def test_values_match_a_plain_loop(
     preset, stated, kind, candidates, byte_model, make_value_scorer, head, chat
 ):
     critic = make_value_scorer(byte_model(0, kind), head)
@@ -353,9 +358,7 @@ def test_values_are_those_of_a_plain_loop(
         assert max(scored.scores) - min(scored.scores) > 1e-2
 
 
-def test_a_head_that_has_not_learnt_yet_scores_nothing(
-    candidates, byte_model, make_value_scorer, chat
-):
+def test_an_untrained_value_head_scores_zero(candidates, byte_model, make_value_scorer, chat):
     critic = make_value_scorer(byte_model())
     found = score_candidates(candidates, chat, "value", critic=critic, **LIMITS)
     assert [score for each in found for score in each.scores] == [0] * 32
@@ -384,10 +387,10 @@ def test_values_of_turns_add_up_to_those_of_dialogues_without_a_reference(
     assert (sum(by_turn[:2]), sum(by_turn[2:])) == pytest.approx(whole, rel=0, abs=1e-5)
 
 
-def test_values_and_log_probabilities_of_the_same_model_are_kept_apart(
+def test_values_and_log_probabilities_of_one_model_are_cached_separately(
     candidates, byte_model, make_value_scorer, make_scorer, head, chat
 ):
-    """They may have the same files, where the head has just been made."""
+    """Use the same model files for both, as with a newly added head."""
     log_ratio = make_scorer(byte_model(), "critic True")
     score_candidates(candidates, chat, "critic", critic=log_ratio, reference=log_ratio, **LIMITS)
     critic = make_value_scorer(byte_model(), head)
@@ -403,7 +406,7 @@ def test_values_and_log_probabilities_of_the_same_model_are_kept_apart(
         ("value", False, "has no value head"),
     ],
 )
-def test_a_critic_of_the_other_kind_is_refused(
+def test_a_critic_of_the_wrong_kind_is_refused(
     preset, value, words, candidates, byte_model, make_value_scorer, make_scorer, chat
 ):
     reference = make_scorer(byte_model())
@@ -412,7 +415,7 @@ def test_a_critic_of_the_other_kind_is_refused(
         score_candidates(candidates, chat, preset, critic=critic, reference=reference, **LIMITS)
 
 
-def test_a_critic_without_values_needs_its_reference(candidates, byte_model, make_scorer, chat):
+def test_a_log_ratio_critic_needs_a_reference(candidates, byte_model, make_scorer, chat):
     critic = make_scorer(byte_model())
     with pytest.raises(UserError, match="scores 'pmi' require a reference, but none was given"):
         score_candidates(candidates, chat, "pmi", **LIMITS)

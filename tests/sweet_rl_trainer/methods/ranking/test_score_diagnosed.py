@@ -1,4 +1,4 @@
-"""Diagnostics of tiny models, their scores against plain loops over full logits."""
+"""Diagnostics of tiny models, whose scores are compared with plain loops over full logits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HEARD = ("Write it.", FACT, "I don't know.")
 
 
 def turn_means(model, chat, dialogue):
-    """Return the mean log π of each reply's tokens, c told, by a loop over the whole logits of one turn at a time."""
+    """Return the mean log π of each reply's tokens, given c, by a loop over the full logits of one turn at a time."""
     text = "<|im_start|>user\n" + state(dialogue.privileged, "backend", "preamble").text + "\n\n"
     means = []
     for heard, reply in zip(HEARD, dialogue.replies, strict=False):
@@ -39,7 +39,7 @@ def turn_means(model, chat, dialogue):
     return means
 
 
-def test_all_dialogues_of_held_out_tasks_are_scored_and_the_best_chosen(
+def test_held_out_dialogues_are_scored_and_the_best_one_is_chosen(
     chat, byte_model, dialogue, make_scorer
 ):
     critic, reference = byte_model(1).eval(), byte_model(0).eval()
@@ -84,7 +84,7 @@ def test_all_dialogues_of_held_out_tasks_are_scored_and_the_best_chosen(
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_critic_is_asked_whether_it_prefers_a_question_to_the_right_answer(
+def test_the_preference_compares_scores_of_questions_and_the_right_answer(
     seed, chat, byte_model, dialogue, make_scorer
 ):
     task = Task(

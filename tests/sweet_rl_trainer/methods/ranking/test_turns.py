@@ -19,13 +19,13 @@ def names(turns):
     return [(each.trajectory.id, each.number) for each in turns]
 
 
-def test_all_turns_of_a_share_are_taken_in_their_order(dialogues):
+def test_turns_are_taken_in_order_from_a_share_of_the_dialogues(dialogues):
     assert names(turns_of(dialogues)) == [(f"d{n}", turn) for n in range(4) for turn in (0, 1)]
     half = {each for each, _ in names(turns_of(dialogues, data_fraction=0.5))}
     assert len(half) == 2
 
 
-def test_with_all_answers_the_other_dialogues_that_answered_have_their_last_turn_in_it(dialogues):
+def test_all_answers_adds_the_last_turns_of_the_other_answered_dialogues(dialogues):
     half = names(turns_of(dialogues, data_fraction=0.5))
     more = names(turns_of(dialogues, data_fraction=0.5, all_answers=True))
     taken = {each for each, _ in half}
