@@ -1,7 +1,7 @@
 """Generate the study's pages, pictures and reports from the recorded results: `python docs/make_study.py`.
 
 docs/study/WORLD.json.gz    input: the results of a study in a world, which is `results.json` of `sweet-rl study`
-docs/study/finetuned-second.json.gz    input: first results in `finetuned` with another base
+docs/study/finetuned-first.json.gz    input: results in `finetuned` with an earlier base
 docs/PAGE.md.jinja          input: the text of a page (`PAGES`); this script computes the numbers in it
 docs/PAGE.md                output: the page
 docs/study/WORLD.md         output: the report of a world
@@ -57,8 +57,8 @@ HERE = Path(__file__).parent
 PARTS = HERE / "study"
 WORLDS = ("asking", "finetuned", "population", "smollm2")
 PAGES = ("study", "study-appendix")
-MAIN_ARMS = world.read("smollm2").arms
-"""The arms that all worlds have."""
+MAIN_ARMS = (*world.read("smollm2").arms, "turn-rft", "turn-rft-gain")
+"""The arms that all worlds have, and turn-wise RFT."""
 CREDIT = HERE / "credit-bench-models" / "credit-bench" / "results.json"
 TASKS = "generated:backend/study?number=1&families=loyalty"
 MEASURES: dict[str, Measure] = {"success": success, "code": success_if_told}
@@ -100,7 +100,7 @@ def page(name: str, worlds: dict[str, Results]) -> str:
         autoescape=False,  # noqa: S701 - Markdown
     )
     numbers = {world: Numbers(results) for world, results in worlds.items()}
-    numbers["second"] = Numbers(read(PARTS / "finetuned-second.json.gz"))
+    numbers["first"] = Numbers(read(PARTS / "finetuned-first.json.gz"))
     text = (HERE / f"{name}.md.jinja").read_text("utf-8")
     return environment.from_string(text).render(numbers, worlds=worlds, useful=useful)
 

@@ -166,6 +166,23 @@ ARMS: tuple[Arm, ...] = (
         changes={"turn-rft.scores": "gain"},
     ),
     Arm(
+        name="rft-1",
+        label="Rejection fine-tuning, one iteration",
+        what="imitates successful dialogues of the base, a third of the dialogues and steps",
+        goal="rft",
+        rate_of="rft",
+        iterations=1,
+    ),
+    Arm(
+        name="turn-rft-1",
+        label="Turn-wise RFT, one iteration",
+        what="turn-wise RFT on the same dialogues",
+        goal="turn-rft",
+        rate_of="turn-rft",
+        iterations=1,
+        changes={"turn-rft.scores": "facts"},
+    ),
+    Arm(
         name="rft-unfiltered",
         label="Unfiltered RFT",
         what="imitates all dialogues of the policy that have an answer",
