@@ -1,4 +1,4 @@
-"""The plan of a recipe: without a hub, and with what is missing said first."""
+"""The plan of a recipe: made without a network, and with missing inputs reported first."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _offline(monkeypatch, tmp_path):
 
 @pytest.fixture
 def planned(capfd):
-    """Return `planned(words…)`: the exit code of a dry run, and what it printed."""
+    """Return `planned(words…)`: the exit code and the output of a dry run."""
 
     def run(*words):
         code = main(["run", *map(str, words), "--dry-run"])
@@ -48,7 +48,7 @@ def planned(capfd):
 
 
 def commands(said):
-    """Return the `colbench eval` commands of a text, without the program's name."""
+    """Return the `colbench eval` commands in a text, without the program's name."""
     return [
         shlex.split(line)[1:] for line in said.splitlines() if line.startswith("  colbench eval ")
     ]
@@ -66,7 +66,7 @@ def test_every_shipped_recipe_is_planned_without_weights_and_network(recipe, pla
     assert ("no GPU: " in said) is not (on_cpu or torch.cuda.is_available())
 
 
-def test_a_malformed_file_of_chats_is_an_error_and_no_plan_is_printed(small_recipe, capfd):
+def test_a_malformed_chat_file_is_an_error_and_no_plan_is_printed(small_recipe, capfd):
     Path("chats.jsonl").write_text('{"messages": [{"role": "user", "text": "A."}], "reward": 1}\n')
     runs, chats = "data.runs=[]", 'data.chats=["chats.jsonl"]'
     assert main(["run", str(small_recipe), "--set", runs, "--set", chats, "--dry-run"]) == 2
@@ -78,9 +78,7 @@ def test_a_malformed_file_of_chats_is_an_error_and_no_plan_is_printed(small_reci
 
 
 @pytest.mark.parametrize("recipe", ["paper-backend-8b", "paper-frontend-8b", "lora-1gpu-8b"])
-def test_without_dialogues_the_first_thing_said_is_the_command_that_makes_them(
-    recipe, planned, capfd
-):
+def test_missing_dialogues_are_reported_with_the_command_that_makes_them(recipe, planned, capfd):
     code, said = planned(recipe)
     assert code == 2
     (command,) = commands(said)
@@ -95,9 +93,7 @@ def test_without_dialogues_the_first_thing_said_is_the_command_that_makes_them(
     assert commands(capfd.readouterr().err)
 
 
-def test_without_the_model_tokens_are_estimated_and_memory_follows_from_its_name(
-    small_recipe, planned, monkeypatch
-):
+def test_a_missing_model_has_estimated_tokens_and_memory_from_its_name(small_recipe, planned):
     model = ("--model", "meta-llama/Llama-3.1-8B-Instruct")
     code, said = planned(small_recipe, *CRITIC, *model)
     assert code == 0
@@ -113,8 +109,8 @@ def test_without_the_model_tokens_are_estimated_and_memory_follows_from_its_name
     assert f"memory: {UNKNOWN} is not on this machine, and its dimensions are unknown" in said
 
 
-def test_one_trial_a_task_is_said_with_the_command_that_adds_more(
-    small_recipe, collected, planned, capfd
+def test_one_trial_per_task_is_reported_with_the_command_that_adds_more(
+    small_recipe, collected, planned
 ):
     code, said = planned(small_recipe, *CRITIC, "--runs", collected[1])
     assert code == 2
@@ -126,7 +122,7 @@ def test_one_trial_a_task_is_said_with_the_command_that_adds_more(
     assert colbench([*command, "--dry-run"]) == 0
 
 
-def test_runs_without_rewards_are_said_with_the_command_that_continues_them(
+def test_runs_without_rewards_are_reported_with_the_command_to_continue(
     small_recipe, collected, planned, tmp_path
 ):
     folder = tmp_path / "run"
@@ -142,7 +138,7 @@ def test_runs_without_rewards_are_said_with_the_command_that_continues_them(
     assert commands(said)[0][-2:] == ["--out", str(folder)]
 
 
-def test_tasks_that_are_not_found_are_said(small_recipe, collected, planned, tmp_path):
+def test_missing_tasks_are_reported(small_recipe, collected, planned, tmp_path):
     folder = tmp_path / "run"
     folder.mkdir()
     for path in collected[0].glob("*.json*"):
@@ -155,13 +151,13 @@ def test_tasks_that_are_not_found_are_said(small_recipe, collected, planned, tmp
     assert "--set data.tasks=FILE" in said
 
 
-def test_dialogues_that_all_failed_leave_nothing_to_imitate(small_recipe, collected, planned):
+def test_unsuccessful_dialogues_leave_nothing_to_imitate(small_recipe, collected, planned):
     code, said = planned(small_recipe, "--until", "rft", "--runs", collected[1])
     assert code == 2
     assert "remains for training (a reward below 1: " in said
 
 
-def test_a_folder_of_the_critics_model_that_does_not_exist_is_said(planned, capfd):
+def test_a_missing_folder_of_the_critics_model_is_reported(planned, capfd):
     words = ["paper-frontend-8b", "--set", "critic.vision.model=gone/to/nowhere"]
     said = (
         "model 'gone/to/nowhere': neither an existing folder nor a Hub ID (OWNER/NAME, "
@@ -174,7 +170,7 @@ def test_a_folder_of_the_critics_model_that_does_not_exist_is_said(planned, capf
     assert said in capfd.readouterr().err
 
 
-def test_a_command_has_truth_values_as_they_are_typed():
+def test_an_eval_command_writes_boolean_arguments_in_lowercase():
     config = RunConfig(agent="vllm:x", agent_args={"single_turn": True}, trials=2)
     assert eval_command(config) == (
         "colbench eval --agent vllm:x --agent-arg single_turn=true --trials 2"
@@ -182,7 +178,7 @@ def test_a_command_has_truth_values_as_they_are_typed():
 
 
 @pytest.mark.parametrize("goal", ["critic", "grpo"])
-def test_trackers_are_plain_words_or_lists_and_refused_where_not_installed(
+def test_trackers_that_are_not_installed_are_refused_as_word_or_list(
     goal, small_recipe, planned, capfd
 ):
     lacking = [name for name in TRACKERS if not_installed([name])]

@@ -1,4 +1,4 @@
-"""The command line: its exit codes, and what it says to mistakes. No traceback for any of them."""
+"""The command line: its exit codes and its messages for mistakes, all without a traceback."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CRITIC = ("--until", "critic")
 
 @pytest.fixture
 def fails(capfd):
-    """Return `fails(words…)`: what the command says when it ends with code 2."""
+    """Return `fails(words…)`: the error message of a command that must exit with code 2."""
 
     def run(*words):
         assert main([str(word) for word in words]) == 2
@@ -39,7 +39,7 @@ def fails(capfd):
     return run
 
 
-def test_the_shipped_recipes_are_listed_and_shown(capfd):
+def test_show_lists_and_prints_the_shipped_recipes(capfd):
     assert main(["show"]) == 0
     listed = capfd.readouterr().out.splitlines()
     heading = next(number for number, line in enumerate(listed) if line.startswith("stages"))
@@ -50,7 +50,7 @@ def test_the_shipped_recipes_are_listed_and_shown(capfd):
         assert capfd.readouterr().out == text(name)[0]
 
 
-def test_recipes_and_stages_are_listed_without_loading_pytorch():
+def test_show_lists_recipes_and_stages_without_importing_pytorch():
     code = (
         "import sys; from sweet_rl_trainer.cli import main; main(['show']); "
         "print({'torch', 'transformers'} & set(sys.modules), file=sys.stderr)"
@@ -60,14 +60,14 @@ def test_recipes_and_stages_are_listed_without_loading_pytorch():
 
 
 @pytest.mark.parametrize("words", [[], ["train"], ["run"], ["run", "tiny-cpu", "--what"]])
-def test_a_wrong_call_ends_with_code_2_and_the_usage(words, capfd):
+def test_a_wrong_call_exits_with_code_2_and_prints_the_usage(words, capfd):
     with pytest.raises(SystemExit) as stop:
         main(words)
     assert stop.value.code == 2
     assert capfd.readouterr().err.startswith("usage: sweet-rl")
 
 
-def test_a_misspelled_flag_is_refused_with_the_one_that_is_meant(capfd):
+def test_a_misspelled_flag_is_refused_with_a_suggestion(capfd):
     with pytest.raises(SystemExit):
         main(["run", "tiny-cpu", "--modle", "x"])
     assert capfd.readouterr().err.endswith(
@@ -76,7 +76,7 @@ def test_a_misspelled_flag_is_refused_with_the_one_that_is_meant(capfd):
 
 
 @pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["show", "--help"]])
-def test_help_is_there(words, capfd):
+def test_help_prints_the_usage(words, capfd):
     with pytest.raises(SystemExit) as stop:
         main(words)
     assert stop.value.code == 0
@@ -84,17 +84,17 @@ def test_help_is_there(words, capfd):
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_an_old_command_of_a_stage_names_the_new_one(stage, fails):
+def test_a_former_stage_command_names_its_replacement(stage, fails):
     said = fails(stage, "tiny-cpu", "--dry-run")
     assert said == f"sweet-rl {stage}: replaced by `sweet-rl run RECIPE --until {stage}`"
 
 
 @pytest.mark.parametrize(("former", "present"), [("recipes", "show"), ("reproduce", "study")])
-def test_a_former_command_names_the_present_one(former, present, fails):
+def test_a_renamed_command_names_its_replacement(former, present, fails):
     assert fails(former, "--quick") == f"sweet-rl {former}: replaced by `sweet-rl {present}`"
 
 
-def test_an_unknown_command_names_the_present_ones_alone(capfd):
+def test_the_error_for_an_unknown_command_lists_only_current_commands(capfd):
     with pytest.raises(SystemExit):
         main(["foo"])
     assert re.findall(r"'(\w+)'", capfd.readouterr().err) == [
@@ -106,7 +106,7 @@ def test_an_unknown_command_names_the_present_ones_alone(capfd):
     ]
 
 
-def test_a_run_can_end_at_every_stage_that_show_describes(fails, capfd):
+def test_show_describes_every_stage_that_until_accepts(fails, capfd):
     assert main(["show"]) == 0
     said = capfd.readouterr().out
     assert set(STAGES) <= goals().keys()
@@ -118,7 +118,7 @@ def test_a_run_can_end_at_every_stage_that_show_describes(fails, capfd):
     assert fails("run", "tiny-cpu", "--until", "critics") == message
 
 
-def test_mistakes_of_a_recipe_are_named(fails, tmp_path):
+def test_mistakes_in_a_recipe_are_reported(fails, tmp_path):
     assert fails("run", "nothing").startswith("recipe 'nothing': neither a file nor")
     assert fails("show", "nothing").startswith("recipe 'nothing': neither a file nor")
     assert fails("run", "tiny-cpu", "--set", "x") == (
@@ -134,7 +134,7 @@ def test_mistakes_of_a_recipe_are_named(fails, tmp_path):
     )
 
 
-def test_a_model_that_is_none_is_named(fails, small_recipe, tmp_path):
+def test_an_invalid_model_is_reported(fails, small_recipe, tmp_path):
     out = tmp_path / "out"
     assert "neither an existing folder nor a Hub ID" in fails(
         "run", small_recipe, "--out", out, "--model", "/nowhere"
@@ -145,14 +145,14 @@ def test_a_model_that_is_none_is_named(fails, small_recipe, tmp_path):
     assert not out.exists()
 
 
-def test_runs_that_are_none_are_named(fails, small_recipe, tmp_path):
+def test_a_missing_run_folder_is_reported(fails, small_recipe, tmp_path):
     said = fails("run", small_recipe, *CRITIC, "--out", tmp_path / "out", "--runs", tmp_path / "no")
     assert (
         said == f"{tmp_path}/no is not a run folder of `colbench eval`: rollouts.jsonl is missing"
     )
 
 
-def test_runs_without_rewards_are_named(fails, small_recipe, collected, tmp_path):
+def test_runs_without_rewards_are_reported(fails, small_recipe, collected, tmp_path):
     folder = tmp_path / "run"
     shutil.copytree(collected[0], folder)
     lines = map(json.loads, (collected[0] / "rollouts.jsonl").read_text().splitlines())
@@ -162,7 +162,7 @@ def test_runs_without_rewards_are_named(fails, small_recipe, collected, tmp_path
     assert said.startswith(f"{folder} has no rollout with a reward (no reward: 8); `colbench sc")
 
 
-def test_dialogues_without_a_pair_are_counted_by_reason(fails, small_recipe, collected, tmp_path):
+def test_tasks_without_a_pair_are_counted_by_reason(fails, small_recipe, collected, tmp_path):
     out = ("--out", tmp_path / "out", "--runs", collected[1])
     said = fails("run", small_recipe, *CRITIC, *out)
     assert said.startswith("pairs best-vs-worse: no task has a pair (only one dialogue: ")
@@ -175,7 +175,9 @@ def test_dialogues_that_are_all_too_long_are_counted(fails, small_recipe, tmp_pa
     assert "remains for training (longer than 10 tokens: " in said
 
 
-def test_a_tokenizer_without_a_chat_template_is_named(fails, small_recipe, small_model, tmp_path):
+def test_a_tokenizer_without_a_chat_template_is_reported(
+    fails, small_recipe, small_model, tmp_path
+):
     shutil.copytree(small_model, tmp_path / "model")
     (tmp_path / "model" / "chat_template.jinja").unlink()
     said = fails(
@@ -186,7 +188,7 @@ def test_a_tokenizer_without_a_chat_template_is_named(fails, small_recipe, small
     )
 
 
-def test_a_folder_in_use_is_left_alone(fails, small_recipe, tmp_path):
+def test_a_folder_in_use_is_refused_and_not_written_to(fails, small_recipe, tmp_path):
     out = tmp_path / "out"
     with hold(out / ".lock", out):
         said = fails("run", small_recipe, "--until", "sample", "--out", out)
@@ -194,7 +196,7 @@ def test_a_folder_in_use_is_left_alone(fails, small_recipe, tmp_path):
     assert [path.name for path in out.iterdir()] == [".lock"]
 
 
-def test_an_output_that_is_a_file_is_left_alone(fails, small_recipe, tmp_path):
+def test_an_output_path_that_is_a_file_is_refused_and_unchanged(fails, small_recipe, tmp_path):
     (tmp_path / "out").write_text("mine")
     said = fails("run", small_recipe, "--until", "sample", "--out", tmp_path / "out")
     assert said.startswith(f"--out {tmp_path}/out: cannot be written")
@@ -204,7 +206,7 @@ def test_an_output_that_is_a_file_is_left_alone(fails, small_recipe, tmp_path):
 @pytest.mark.parametrize(
     "words", [("run", "tiny-cpu"), ("run", "tiny-cpu", "--dry-run"), ("study",)]
 )
-def test_a_folder_with_other_files_is_refused_and_left_as_it_was(words, fails, tmp_path):
+def test_a_folder_with_other_files_is_refused_and_unchanged(words, fails, tmp_path):
     (tmp_path / "thesis.tex").write_text("mine")
     said = fails(*words, "--out", tmp_path)
     assert said == (
@@ -214,7 +216,7 @@ def test_a_folder_with_other_files_is_refused_and_left_as_it_was(words, fails, t
     assert [each.name for each in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_a_run_of_colbench_eval_is_no_folder_for_a_training(collected, fails):
+def test_a_run_folder_of_colbench_eval_is_refused_and_unchanged(collected, fails):
     before = sorted(collected[0].iterdir())
     assert "is not the folder of a training" in fails("run", "tiny-cpu", "--out", collected[0])
     assert sorted(collected[0].iterdir()) == before
@@ -222,7 +224,7 @@ def test_a_run_of_colbench_eval_is_no_folder_for_a_training(collected, fails):
 
 @pytest.fixture
 def prepared(small_recipe, tmp_path, capfd):
-    """Return the output folder, in which a critic has its examples, and the folder that its training will have."""
+    """Return an output folder with a critic's examples, and the folder that the critic's training will use."""
     from sweet_rl_trainer.pipeline.plan import plan
     from sweet_rl_trainer.pipeline.read import read
 
@@ -234,7 +236,7 @@ def prepared(small_recipe, tmp_path, capfd):
 
 
 @pytest.mark.weekly
-def test_a_folder_that_holds_something_else_is_not_written_to(fails, small_recipe, prepared):
+def test_a_training_folder_with_other_files_is_not_written_to(fails, small_recipe, prepared):
     out, critic = prepared
     (critic / "run").mkdir(parents=True)
     (critic / "run" / "notes.txt").write_text("mine")
@@ -244,7 +246,7 @@ def test_a_folder_that_holds_something_else_is_not_written_to(fails, small_recip
 
 
 @pytest.mark.slow
-def test_a_loss_that_is_not_finite_reaches_the_user(small_recipe, prepared, capfd):
+def test_a_nonfinite_loss_is_reported_to_the_user(small_recipe, prepared, capfd):
     out, _ = prepared
     words = ["--set", "critic.train.learning_rate=1e30", "--set", "critic.train.clip=1e30"]
     assert main(["run", str(small_recipe), *CRITIC, "--out", str(out), *words]) == 2
@@ -256,7 +258,7 @@ def test_a_loss_that_is_not_finite_reaches_the_user(small_recipe, prepared, capf
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_a_dry_run_says_what_there_is_to_do_and_writes_nothing(
+def test_a_dry_run_prints_the_plan_and_writes_nothing(
     width, small_recipe, tmp_path, capfd, monkeypatch
 ):
     monkeypatch.setenv("COLUMNS", str(width))
@@ -273,7 +275,7 @@ def test_a_dry_run_says_what_there_is_to_do_and_writes_nothing(
     assert re.search(r"critic\.train\.learning_rate +0\.001 +2e-7", said)
 
 
-def test_a_dry_run_counts_what_is_done_and_the_most_of_what_is_not(
+def test_a_dry_run_counts_finished_stages_and_bounds_the_others(
     small_recipe, prepared, capfd, monkeypatch
 ):
     monkeypatch.setenv("COLUMNS", "160")
@@ -291,7 +293,7 @@ def test_a_dry_run_counts_what_is_done_and_the_most_of_what_is_not(
 
 
 @pytest.mark.parametrize("flags", [["--dry-run"], []], ids=["planned", "done"])
-def test_a_server_without_the_system_prompt_is_refused_before_a_critic_learns(
+def test_a_server_without_the_system_prompt_is_refused_before_training(
     flags, small_recipe, official, fails, tmp_path
 ):
     path = official(20, input="<s>Ask first.")
@@ -305,7 +307,7 @@ def test_a_server_without_the_system_prompt_is_refused_before_a_critic_learns(
 
 
 @pytest.mark.parametrize("world", WORLDS)
-def test_every_world_of_a_study_can_be_asked_for(world, fails, tmp_path):
+def test_mistakes_in_a_study_are_reported_for_every_world(world, fails, tmp_path):
     said = fails("study", "--world", world, "--seeds", "0", "--out", tmp_path / "out")
     assert said == "--seeds 0: must be at least 1"
     said = fails("study", "--world", world, "--only", "luck", "--out", tmp_path / "out")
@@ -316,7 +318,7 @@ def test_every_world_of_a_study_can_be_asked_for(world, fails, tmp_path):
     assert said.endswith("out is a file; choose a new folder or the folder of the study")
 
 
-def test_without_its_libraries_the_program_says_what_to_install():
+def test_missing_libraries_are_reported_with_an_install_command():
     hidden = "import sys; sys.modules['torch'] = None; from sweet_rl_trainer.cli import main"
     command = [sys.executable, "-c", f"{hidden}; sys.exit(main(['show']))"]
     found = subprocess.run(command, check=False, capture_output=True, text=True)
@@ -324,7 +326,7 @@ def test_without_its_libraries_the_program_says_what_to_install():
     assert found.stderr == "sweet-rl: not installed: torch; pip install 'colbench[train]'\n"
 
 
-def test_a_quick_study_has_a_world_of_its_own(capfd, tmp_path):
+def test_the_flags_quick_and_world_are_refused_together(capfd, tmp_path):
     with pytest.raises(SystemExit):
         main(["study", "--world", "finetuned", "--quick", "--out", str(tmp_path / "out")])
     assert "not allowed with argument" in capfd.readouterr().err

@@ -1,4 +1,4 @@
-"""`--json` and `--quiet` of `sweet-rl`."""
+"""The flags `--json` and `--quiet` of `sweet-rl`."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def main(arguments):
 """
 
 
-def test_show_prints_its_lists_as_one_document(capsys):
+def test_show_prints_its_lists_as_one_json_document(capsys):
     assert main(["show", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert list(document["recipes"]) == shipped()
     assert "critic" in document["stages"]
 
 
-def test_show_prints_a_recipe_as_one_document(capsys):
+def test_show_prints_a_recipe_as_one_json_document(capsys):
     assert main(["show", "tiny-cpu", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["model"]["tiny"]
 
 
-def test_a_dry_run_prints_its_plan_as_one_document(tmp_path, capsys):
+def test_a_dry_run_prints_its_plan_as_one_json_document(tmp_path, capsys):
     assert main(["run", "tiny-cpu", "--dry-run", "--json", "--out", str(tmp_path)]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert [each["stage"] for each in plan["stages"]][-2:] == ["actor", "export"]
@@ -65,7 +65,7 @@ def test_quiet_commands_print_errors(capsys):
         ({"as_json": False, "quiet": True}, "", ""),
     ],
 )
-def test_a_child_process_prints_in_the_mode_of_its_parent(
+def test_a_child_process_inherits_the_output_mode_of_its_parent(
     mode, out, err, capfd, tmp_path, monkeypatch
 ):
     (tmp_path / "printing_child.py").write_text(CHILD)
@@ -77,7 +77,7 @@ def test_a_child_process_prints_in_the_mode_of_its_parent(
 
 
 @pytest.mark.weekly
-def test_a_run_prints_its_stages_and_result_as_one_document(small_recipe, tmp_path, capfd):
+def test_a_run_prints_its_stages_and_result_as_one_json_document(small_recipe, tmp_path, capfd):
     words = ["run", str(small_recipe), "--until", "critic", "--out", str(tmp_path / "out")]
     assert main([*words, "--json"]) == 0
     printed = capfd.readouterr()

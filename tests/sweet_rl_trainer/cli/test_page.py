@@ -1,4 +1,4 @@
-"""The page of a run: written before and after each stage, complete, and with nothing of a dialogue unescaped."""
+"""The page of a run: written before and after each stage, complete, and with all text of dialogues escaped."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def out(tmp_path_factory):
 
 @pytest.fixture
 def done(small_recipe, out, capfd):
-    """Return the folder of a run of all stages, which is made once."""
+    """Return the output folder of a run of all stages, made only once, and the messages of this call."""
     words = ["--set", 'evaluate=[{agent="guesser", limit=2}]']
     assert main(["run", str(small_recipe), "--out", str(out), *words]) == 0
     return out, capfd.readouterr().err
 
 
-def test_a_run_has_a_page_with_all_its_stages(done, small_recipe):
+def test_a_run_has_a_page_with_all_its_stages(done):
     out, _ = done
     page = (out / "index.html").read_text()
     links = Links(page)
@@ -66,12 +66,13 @@ def test_a_run_has_a_page_with_all_its_stages(done, small_recipe):
     assert "https://" not in page
     assert f"colbench eval --agent vllm:{next(out.glob('export-*'))}/model" in page
     assert "critic.train.learning_rate" in page
-    assert "report of the dialogues" in page or ">report</a>" in page
+    (evaluated,) = out.glob("evaluate-*")
+    assert f'<a href="{evaluated.name}/run/report.html">report</a>' in page
     assert "pair accuracy" in page
     assert page.count('class="side chosen"') == page.count('class="side rejected"') > 4
 
 
-def test_its_pairs_are_those_that_are_trained_on(done):
+def test_the_page_shows_the_pairs_that_are_trained_on(done):
     out, _ = done
     (ranked,) = out.glob("rank-*")
     shown = examples(ranked, "score")
@@ -93,7 +94,7 @@ def test_its_pairs_are_those_that_are_trained_on(done):
         assert not pair.chosen.text
 
 
-def test_each_training_ends_with_a_summary_and_a_picture(done):
+def test_each_training_stage_has_a_summary_and_a_plot(done):
     out, said = done
     for folder in (each.parent.parent for each in out.glob("*/run/log.jsonl")):
         assert (folder / "training.png").is_file()
@@ -107,7 +108,7 @@ def test_each_training_ends_with_a_summary_and_a_picture(done):
     assert re.search(r"held-out entropy +\d", said)
 
 
-def test_an_evaluation_says_how_its_dialogues_went(done):
+def test_an_evaluation_reports_turns_and_unanswered_dialogues(done):
     out, said = done
     (folder,) = out.glob("evaluate-*")
     report = json.loads((folder / "done.json").read_text())["said"]
@@ -115,7 +116,7 @@ def test_an_evaluation_says_how_its_dialogues_went(done):
     assert "unanswered 0" in said
 
 
-def test_the_page_is_loaded_again_only_while_a_stage_runs(small_recipe, tmp_path):
+def test_the_page_refreshes_only_while_a_stage_runs(small_recipe, tmp_path):
     recipe = read(str(small_recipe))
     stages = plan(recipe, "critic")
     out = tmp_path / "out"
@@ -135,7 +136,7 @@ def test_the_page_is_loaded_again_only_while_a_stage_runs(small_recipe, tmp_path
     assert ">running<" not in page
 
 
-def test_words_of_a_model_are_escaped(small_recipe, tmp_path):
+def test_text_of_a_model_is_escaped(small_recipe, tmp_path):
     side = ShownSide(name=EVIL, score=1.0, tokens=1, text=EVIL)
     shown = View(
         tables=(Table(head=(EVIL,), rows=((EVIL,),)),),
@@ -168,7 +169,7 @@ def test_an_alarm_of_two_stages_is_listed_once(small_recipe, tmp_path):
     assert listed.count("too long") == 1
 
 
-def test_examples_are_spread_over_all():
+def test_shown_examples_are_spread_evenly():
     assert spread(range(100), 4) == [0, 25, 50, 75]
     assert spread([1, 2], 4) == [1, 2]
     assert examples(Path("nowhere")) == View()

@@ -1,4 +1,4 @@
-"""The display of a run."""
+"""The console output of a run."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sweet_rl_trainer.pipeline.read import convert
 from sweet_rl_trainer.pipeline.stage import Stage
 
 
-def said_of(capsys):
+def printed_lines(capsys):
     """Return the lines on standard error, without times."""
     return re.sub(r"done in [\d.]+ s", "done in 0.0 s", capsys.readouterr().err).splitlines()
 
 
-def test_each_stage_says_what_it_made_and_what_it_left_out(tmp_path, capsys, monkeypatch):
+def test_each_stage_prints_what_it_made_and_left_out(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     said = {
         "turns": 1234,
@@ -39,7 +39,7 @@ def test_each_stage_says_what_it_made_and_what_it_left_out(tmp_path, capsys, mon
         Stage(name="critic", act=lambda _: losses, settings=1, shows=("step", "loss")),
     ]
     run_all(stages, tmp_path, pages.append)
-    first, second, third, fourth = said_of(capsys)
+    first, second, third, fourth = printed_lines(capsys)
     assert first == f"[1/2] sample: {stages[0].folder(tmp_path)}"
     assert second.startswith(
         "[1/2] sample: done in 0.0 s (turns 1,234, pairs held out 5, model 0123456789"
@@ -48,7 +48,7 @@ def test_each_stage_says_what_it_made_and_what_it_left_out(tmp_path, capsys, mon
     assert third == f"[2/2] critic: {stages[1].folder(tmp_path)}"
     assert fourth == "[2/2] critic: done in 0.0 s (step 10, loss 0.7123)"
     run_all(stages, tmp_path, pages.append)
-    again = said_of(capsys)
+    again = printed_lines(capsys)
     assert again[0].startswith("[1/2] sample: already done (turns 1,234, ")
     assert again[1] == "[2/2] critic: already done (step 10, loss 0.7123)"
     assert pages == [*stages, None, None]
@@ -85,7 +85,7 @@ OWN = {
         ),
     ],
 )
-def test_the_end_names_the_checkpoint_the_page_and_the_evaluation(
+def test_the_result_names_the_checkpoint_the_report_and_the_eval_command(
     evaluate, command, tmp_path, capsys
 ):
     recipe = convert({"model": {"name": "m"}, "evaluate": evaluate}, "recipe")

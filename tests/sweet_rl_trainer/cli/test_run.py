@@ -1,4 +1,4 @@
-"""`sweet-rl run` as a user calls it: killed and called again, and after a change."""
+"""`sweet-rl run` as a user calls it: killed, repeated, and repeated with a changed setting."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ DEADLINE = 120
 
 
 def run(recipe, out, capsys, *flags):
-    """Return the folder of the model, and what was said besides."""
+    """Run a recipe and return the folder of the model and the messages on standard error."""
     assert main(["run", str(recipe), "--out", str(out), *flags]) == 0
     said = capsys.readouterr()
     return Path(said.out.strip()), said.err
 
 
 def stopped(words, pattern, stop):
-    """Start a command and stop it as soon as there is such a file; its exit code, and what it said."""
+    """Start a command, stop it once a file matches the pattern, and return its exit code and messages."""
     command = [sys.executable, "-m", "sweet_rl_trainer.cli", *map(str, words)]
     folder = Path(words[words.index("--out") + 1])
     deadline = time.monotonic() + DEADLINE
@@ -55,7 +55,7 @@ def killed(recipe, out, pattern):
 
 
 def times(out):
-    """Return when each file was last written, without the lock and the page, which every call writes."""
+    """Return when each file was last written, except the lock and the page, which every call writes."""
     return {
         path.relative_to(out): path.stat().st_mtime_ns
         for path in out.rglob("*")
@@ -63,7 +63,7 @@ def times(out):
     }
 
 
-def test_a_run_that_is_killed_ends_with_the_same_model_and_is_not_done_again(
+def test_a_killed_run_ends_with_the_same_model_and_repeats_only_changed_stages(
     small_recipe, tmp_path, capsys
 ):
     whole, _ = run(small_recipe, tmp_path / "whole", capsys)
@@ -97,8 +97,8 @@ def test_a_run_that_is_killed_ends_with_the_same_model_and_is_not_done_again(
     assert run(small_recipe, out, capsys)[0] == model
 
 
-def test_a_child_ends_when_who_started_it_is_gone(tmp_path):
-    """Give the child no work until then: its task is a pipe that nothing is written to."""
+def test_a_worker_exits_when_its_parent_has_exited(tmp_path):
+    """Give the worker no task to read until then: its task file is a pipe that never receives data."""
     (tmp_path / "stage").mkdir()
     os.mkfifo(tmp_path / "stage" / "task.json")
     worker = [sys.executable, "-m", "sweet_rl_trainer.pipeline.worker"]
@@ -112,7 +112,7 @@ def test_a_child_ends_when_who_started_it_is_gone(tmp_path):
     assert process.wait(DEADLINE) == 130
 
 
-def test_a_run_that_is_interrupted_says_how_to_go_on_and_nothing_else(small_recipe, tmp_path):
+def test_an_interrupted_run_prints_how_to_continue_and_no_traceback(small_recipe, tmp_path):
     words = ["run", small_recipe, "--until", "critic", "--out", tmp_path / "out"]
     words += ["--set", "critic.train.epochs=500"]
     code, said = stopped(

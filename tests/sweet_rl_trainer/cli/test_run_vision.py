@@ -1,4 +1,4 @@
-"""`sweet-rl run` on frontend design with a critic that sees: from dialogues of the harness to an actor."""
+"""`sweet-rl run` on frontend design with a vision critic: from dialogues of the harness to an actor."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ dtype = "float32"
 
 @pytest.fixture(scope="module")
 def runs(browser, tiny_clip, tmp_path_factory):
-    """Return two run folders on the same tasks: of designers who may show four pages, and one."""
+    """Return two run folders on the same tasks, one with at most four pages per dialogue and one with one page."""
     folder = tmp_path_factory.mktemp("pages")
     clip = ("--clip-weights", str(tiny_clip), "--allow-other-clip")
     tasks = ("--tasks", "bundled:frontend/train", "--limit", "5", "--browser", str(browser))
@@ -85,7 +85,7 @@ def runs(browser, tiny_clip, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def critic(runs, tmp_path_factory, build_vision_model):
-    """Return a folder with a tiny model that sees."""
+    """Return a folder with a tiny vision model."""
     texts = [each.content for run in runs for one in read_run(run) for each in one.messages]
     folder = tmp_path_factory.mktemp("critic") / "model"
     build_vision_model(folder, texts)
@@ -106,7 +106,7 @@ def stage(out, name):
 
 
 def killed(recipe, out, pattern):
-    """Start a run, and kill it as soon as there is such a file."""
+    """Start a run and kill it as soon as a file matches the pattern."""
     command = [sys.executable, "-m", "sweet_rl_trainer.cli", "run", str(recipe), "--out", str(out)]
     deadline = time.monotonic() + DEADLINE
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
@@ -118,8 +118,8 @@ def killed(recipe, out, pattern):
         process.stderr.read()
 
 
-def test_dialogues_about_pages_become_a_critic_that_sees_and_an_actor(
-    recipe, runs, critic, tmp_path, capsys
+def test_a_run_on_frontend_dialogues_trains_a_vision_critic_and_an_actor(
+    recipe, critic, tmp_path, capsys
 ):
     out = tmp_path / "out"
     assert main(["run", str(recipe), "--out", str(out), "--dry-run"]) == 0
@@ -164,15 +164,15 @@ def test_dialogues_about_pages_become_a_critic_that_sees_and_an_actor(
     section = (out / "index.html").read_text().partition(f'id="{stage(out, "critic-data").name}"')
     assert 'class="side chosen"' in section[2].partition("</section>")[0]
 
-    for folder in out.glob("diagnose-*"):
-        diagnosis = json.loads((folder / "diagnosis.json").read_text())
+    diagnoses = list(out.glob("diagnose-*/diagnosis.json"))
+    assert len(diagnoses) == 2  # before and after ranking
+    for path in diagnoses:
+        diagnosis = json.loads(path.read_text())
         assert diagnosis["best_of"]["tasks"]
         assert 0 <= diagnosis["accuracy"]["mean"] <= 1
 
 
-def test_a_run_that_is_killed_in_the_critics_training_ends_with_the_same_critic(
-    recipe, tmp_path, capsys
-):
+def test_a_run_killed_during_critic_training_ends_with_the_same_critic(recipe, tmp_path, capsys):
     whole, again = tmp_path / "whole", tmp_path / "again"
     until = ["--until", "critic"]
     assert main(["run", str(recipe), "--out", str(whole), *until]) == 0
@@ -185,7 +185,7 @@ def test_a_run_that_is_killed_in_the_critics_training_ends_with_the_same_critic(
 
 
 @pytest.mark.parametrize("config", ["fsdp2", "ddp"])
-def test_two_processes_train_the_critic_as_one_does(recipe, tmp_path, config):
+def test_two_processes_train_the_same_critic_as_one(recipe, tmp_path, config):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -1,4 +1,4 @@
-"""Tokenizers with chat templates of the kinds there are, made here, and dialogues to put into their tokens."""
+"""Tokenizers with every kind of chat template, made here, and dialogues to tokenize."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ SPECIAL += ["[INST]", "[/INST]"]
 
 
 def trained(*, pieces):
-    """Return a BPE tokenizer: of bytes, in which any text can be written, or of sentence pieces, in which it cannot."""
+    """Return a BPE tokenizer: of bytes, which can represent any text, or of sentence pieces, which cannot."""
     tokenizers = pytest.importorskip("tokenizers", reason="the trainer's extra is not installed")
     if pieces:
         tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token="<unk>"))
@@ -117,7 +117,7 @@ def trained(*, pieces):
 
 @pytest.fixture(scope="session")
 def tokenizer(thinking_templates):
-    """Return `tokenizer(name)`: a tokenizer with the template of that name, which starts texts with BOS as Llama's."""
+    """Return `tokenizer(name)`: a tokenizer with that template, which starts texts with BOS as Llama's does."""
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     made = {pieces: trained(pieces=pieces) for pieces in (False, True)}
     templates = {**TEMPLATES, **thinking_templates}
@@ -135,7 +135,7 @@ def tokenizer(thinking_templates):
 
 @pytest.fixture(scope="session")
 def trajectory():
-    """Return `trajectory(heard, replies, …)`: a dialogue, said and private parts as the harness would have them."""
+    """Return `trajectory(heard, replies, …)`: a dialogue with public and private parts as the harness records them."""
     from sweet_rl_trainer.data.trajectories import Trajectory
 
     numbers = itertools.count(1)

@@ -17,7 +17,7 @@ from sweet_rl_trainer.data.tokens import encode_prompt
         ("plain", "\nassistant: "),
     ],
 )
-def test_the_header_of_a_reply_is_what_stands_between_it_and_the_end_of_the_human_s_words(
+def test_the_reply_header_is_the_template_text_after_the_humans_message(
     name, header, tokenizer, trajectory
 ):
     fast = tokenizer(name)
@@ -27,7 +27,7 @@ def test_the_header_of_a_reply_is_what_stands_between_it_and_the_end_of_the_huma
     assert prompt[-len(chat.reply_header) :] == chat.reply_header
 
 
-def test_the_text_of_a_reply_is_all_but_the_token_that_ended_it(tokenizer):
+def test_the_text_of_a_reply_excludes_its_end_token(tokenizer):
     fast = tokenizer("llama")
     chat = Chat(fast)
     ids = chat.encode("Late?")

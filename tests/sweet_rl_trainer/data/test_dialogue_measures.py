@@ -1,4 +1,4 @@
-"""Measures of dialogues, against values computed by hand."""
+"""Measures of dialogues, compared with values computed by hand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sweet_rl_trainer.data.dialogue_measures import dialogue_measures
 
 
 def rollout(ended_by, *logprobs, success=None):
-    """Return a dialogue of a turn for each of these tuples of log-probabilities."""
+    """Return a dialogue with one turn for each tuple of log-probabilities."""
     turns = tuple(
         Turn(
             raw="a",
@@ -36,7 +36,7 @@ def rollout(ended_by, *logprobs, success=None):
     )
 
 
-def test_means_over_dialogues_replies_and_tokens():
+def test_measures_are_means_over_dialogues_replies_and_tokens():
     found = dialogue_measures(
         [
             rollout("answer", (-1.0, -2.0), (-4.0,), success=True),
@@ -56,6 +56,6 @@ def test_means_over_dialogues_replies_and_tokens():
     )
 
 
-def test_what_is_not_known_is_left_out():
+def test_unknown_measures_are_left_out():
     assert dialogue_measures([]) == {}
     assert "success" not in dialogue_measures([rollout("answer", (-1.0,))])

@@ -1,4 +1,4 @@
-"""Training examples: weights, lengths, what is left out, and what is counted."""
+"""Training examples: weights, lengths, omitted dialogues, and counts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def chat(tokenizer):
 
 
 def expected_weight(rule, lengths, turn):
-    """Return the weight of each rule, written down from the paper and the released code."""
+    """Return a token's weight by the rule, as the paper and the released code define it."""
     return {
         "turn-mean": 1 / lengths[turn],
         "turn-mean-averaged": 1 / lengths[turn] / len(lengths),
@@ -34,9 +34,7 @@ def expected_weight(rule, lengths, turn):
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("replies", [REPLIES, PRIVATE])
-def test_weights_are_those_of_the_whole_trajectory_in_one_sequence_or_many(
-    rule, replies, chat, trajectory
-):
+def test_token_weights_do_not_depend_on_the_number_of_sequences(rule, replies, chat, trajectory):
     dialogue = trajectory(HEARD, replies)
     encoded = encode(dialogue, chat)
     assert len(encoded.sequences) == (1 if replies is REPLIES else 3)
@@ -96,7 +94,7 @@ def test_only_a_critic_sees_the_privileged_information(template, chat, trajector
     )
 
 
-def test_what_is_too_long_is_left_out_whole_and_counted(chat, trajectory):
+def test_pairs_that_are_too_long_are_left_out_and_counted(chat, trajectory):
     short = trajectory(HEARD[:1], REPLIES[:1])
     long = trajectory(HEARD, (*REPLIES[:2], "late " * 100), reward=0.0)
     fine = trajectory(HEARD, REPLIES, reward=0.0)
@@ -111,7 +109,7 @@ def test_what_is_too_long_is_left_out_whole_and_counted(chat, trajectory):
         pair_examples(pairs, chat, "sum", max_length=limit - 1)
 
 
-def test_each_sequence_counts_by_its_own_length_where_turns_are_apart(chat, trajectory):
+def test_the_length_limit_applies_to_each_sequence_of_a_dialogue(chat, trajectory):
     dialogue = trajectory(HEARD, PRIVATE)
     longest = max(len(sequence.ids) for sequence in encode(dialogue, chat).sequences)
     (side,), report = success_examples([dialogue], chat, max_length=longest)
@@ -134,7 +132,7 @@ def test_the_report_counts_each_trajectory_once_and_tokens_each_time(chat, traje
     assert report.sources == {"rendered": 5}
 
 
-def test_successes_are_those_with_the_reward_and_the_rest_is_counted(chat, trajectory):
+def test_successes_have_the_required_reward_and_others_are_counted(chat, trajectory):
     dialogues = [trajectory(HEARD, REPLIES, reward=reward) for reward in (1.0, 0.9, 0.5)]
     taken, report = success_examples(dialogues, chat, max_length=1000)
     assert [side.trajectory for side in taken] == [dialogues[0].id]
@@ -147,9 +145,7 @@ def test_successes_are_those_with_the_reward_and_the_rest_is_counted(chat, traje
 
 
 @pytest.mark.parametrize("way", TEMPLATES)
-def test_dialogues_with_privileged_information_are_imitated_with_c_stated_first(
-    way, chat, trajectory
-):
+def test_imitated_successes_can_start_with_privileged_information(way, chat, trajectory):
     dialogue = trajectory(HEARD, REPLIES, privileged="def count(): return 7")
     (plain,), _ = success_examples([dialogue], chat, max_length=1000)
     (privileged,), _ = success_examples([dialogue], chat, privileged=way, max_length=1000)

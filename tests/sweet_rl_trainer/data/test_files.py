@@ -1,4 +1,4 @@
-"""Examples on disk: what is written is read again, each side once."""
+"""Examples on disk: they are read back as written, and each side is stored once."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ PAIRS = [
 
 
 @pytest.mark.parametrize("examples", [PAIRS, PAIRS[:1], [A, B, C], []])
-def test_what_is_written_is_read_again(examples, tmp_path):
+def test_examples_are_read_back_as_written(examples, tmp_path):
     write(tmp_path / "x", examples)
     assert read(tmp_path / "x") == examples
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
-def test_sides_in_several_pairs_are_written_and_held_once(tmp_path):
+def test_a_side_of_several_pairs_is_stored_and_loaded_once(tmp_path):
     write(tmp_path / "x", PAIRS)
     stored = msgspec.msgpack.decode((tmp_path / "x").read_bytes())
     assert [each[1] for each in stored["sides"]] == ["a", "b", "c"]
@@ -46,7 +46,7 @@ def test_sides_in_several_pairs_are_written_and_held_once(tmp_path):
     assert first.chosen is second.chosen is third.rejected
 
 
-def test_pairs_of_before_there_were_some_that_are_not_imitated_are_read(tmp_path):
+def test_older_files_without_the_list_of_pairs_not_imitated_are_read(tmp_path):
     write(tmp_path / "x", PAIRS[:2])
     stored = msgspec.msgpack.decode((tmp_path / "x").read_bytes())
     assert stored.pop("not_imitated") == []
@@ -54,7 +54,7 @@ def test_pairs_of_before_there_were_some_that_are_not_imitated_are_read(tmp_path
     assert read(tmp_path / "x") == PAIRS[:2]
 
 
-def test_numbers_are_little_endian_whatever_the_machine(tmp_path):
+def test_numbers_are_stored_in_little_endian_order(tmp_path):
     write(tmp_path / "x", [side("a", (1.0,))])
     stored = msgspec.msgpack.decode((tmp_path / "x").read_bytes())
     assert stored["sides"][0][0] == [[b"\7\0\0\0", b"\0\0\x80\x3f", []]]
@@ -69,7 +69,7 @@ def test_a_damaged_file_is_an_error_that_names_it(cut, tmp_path):
         read(path)
 
 
-def test_half_a_number_is_an_error(tmp_path):
+def test_an_incomplete_number_is_an_error(tmp_path):
     stored = {"sides": [[[[b"\7\0\0", b""]], "a", 0.0, 1, 1]], "pairs": None}
     (tmp_path / "x").write_bytes(msgspec.msgpack.encode(stored))
     with pytest.raises(DataError, match="delete its folder"):
@@ -77,7 +77,7 @@ def test_half_a_number_is_an_error(tmp_path):
 
 
 @pytest.mark.parametrize("pair", [[0, 1, "x"], [-1, 0, "x"]])
-def test_a_pair_of_a_side_that_is_not_there_is_an_error(pair, tmp_path):
+def test_a_pair_with_a_missing_side_is_an_error(pair, tmp_path):
     stored = {"sides": [[[], "a", 0.0, 1, 1]], "pairs": [pair]}
     (tmp_path / "x").write_bytes(msgspec.msgpack.encode(stored))
     with pytest.raises(DataError, match="delete its folder"):

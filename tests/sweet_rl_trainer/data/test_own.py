@@ -1,4 +1,4 @@
-"""Own dialogues: what a line becomes, and what is said of a wrong one."""
+"""Own dialogues: the trajectory of a line, and the error for a wrong line."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read(tmp_path, *lines):
     return list(read_own(path))
 
 
-def test_a_line_is_a_trajectory_whose_messages_are_taken_as_they_are(tmp_path):
+def test_a_line_becomes_a_trajectory_with_unchanged_messages(tmp_path):
     (found,) = read(tmp_path, line(("system", "You book tables."), *TALK, privileged="four at 8"))
     assert [each.role for each in found.messages] == ["system"] + ["user", "assistant"] * 2
     assert found.replies == found.said == ("For how many?", "Booked for four.")
@@ -38,7 +38,7 @@ def test_a_line_is_a_trajectory_whose_messages_are_taken_as_they_are(tmp_path):
     assert answered.ended_by == "answer"
 
 
-def test_dialogues_belong_together_by_task_or_by_their_first_user_message(tmp_path):
+def test_dialogues_are_grouped_by_task_or_by_first_user_message(tmp_path):
     other = (("user", "A taxi."), ("assistant", "Where to?"))
     found = read(
         tmp_path,
@@ -55,7 +55,7 @@ def test_dialogues_belong_together_by_task_or_by_their_first_user_message(tmp_pa
     assert found[-1].task_id == "a"
 
 
-def test_privileged_text_is_stated_in_words_for_any_task_or_in_those_of_the_domain(tmp_path):
+def test_privileged_text_has_the_general_wording_or_that_of_its_domain(tmp_path):
     plain, backend = read(
         tmp_path, line(privileged="four"), line(privileged="def f(): 0", domain="backend")
     )
@@ -64,7 +64,7 @@ def test_privileged_text_is_stated_in_words_for_any_task_or_in_those_of_the_doma
     assert "this Python function" in preface_of(backend, "preamble").text
 
 
-def test_a_missing_privileged_text_is_named_with_its_line(tmp_path):
+def test_a_missing_privileged_text_is_reported_with_its_line(tmp_path):
     (found,) = read(tmp_path, line())
     said = r"my.jsonl:1: privileged information is missing; .*critic.privileged = .none."
     with pytest.raises(UserError, match=said):
@@ -107,7 +107,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("said", WRONG)
-def test_a_wrong_line_is_named_with_file_line_and_reason(said, tmp_path):
+def test_a_wrong_line_is_reported_with_file_line_and_reason(said, tmp_path):
     with pytest.raises(DataError, match=rf"my.jsonl:2: .*({said})"):
         read(tmp_path, line(), WRONG[said])
 

@@ -14,7 +14,7 @@ from sweet_rl_trainer.data.pairs import make_pairs
 
 @pytest.fixture
 def dialogue(trajectory):
-    """Return `dialogue(task, reward, turns)`"""
+    """Return `dialogue(task, reward, turns)`: a dialogue about a task, with a reward and a number of turns."""
 
     def build(task, reward, turns=1, ended_by="answer"):
         words = [f"w{n}" for n in range(turns)]
@@ -27,7 +27,7 @@ def ids(pairs):
     return [(pair.chosen.id, pair.rejected.id) for pair in pairs]
 
 
-def test_the_best_with_reward_1_stands_against_every_worse_one(dialogue):
+def test_the_first_dialogue_with_reward_1_is_paired_with_every_worse_one(dialogue):
     a, b, c, d = (dialogue("x", reward) for reward in (0.5, 1.0, 0.0, 1.0))
     other = [dialogue("y", 0.9), dialogue("y", 0.1)]
     without = Counter()
@@ -36,7 +36,7 @@ def test_the_best_with_reward_1_stands_against_every_worse_one(dialogue):
     assert without == {"no reward of 1": 1}
 
 
-def test_all_that_differ_by_the_margin_are_ordered(dialogue):
+def test_all_dialogues_that_differ_by_the_margin_are_paired(dialogue):
     a, b, c = (dialogue("x", reward) for reward in (0.8, 0.9, 0.65))
     assert ids(make_pairs([a, b, c], "all-ordered", margin=0.1)) == [
         (b.id, a.id),  # 0.9 - 0.8 is a little less than 0.1 in floating point
@@ -58,7 +58,7 @@ REWARDS = st.integers(0, 10).map(lambda tenths: tenths / 10)
     match=st.booleans(),
     margin=st.integers(0, 4),
 )
-def test_pairs_are_those_of_the_rule_and_no_others(dialogue, given, rule, match, margin):
+def test_pairs_follow_the_rule_for_any_rewards_and_turns(dialogue, given, rule, match, margin):
     dialogues = [dialogue(*each) for each in given]
     allowed = {
         (one.id, other.id)
@@ -90,7 +90,7 @@ def test_pairs_are_those_of_the_rule_and_no_others(dialogue, given, rule, match,
     assert len(tasks) == without.total() + len({pair.chosen.task_hash for pair in pairs})
 
 
-def test_matched_pairs_have_as_many_turns(dialogue):
+def test_matched_pairs_have_equal_numbers_of_turns(dialogue):
     short, long = dialogue("x", 1.0, 2), dialogue("x", 1.0, 4)
     losers = [dialogue("x", 0.0, turns) for turns in (2, 4, 5)]
     pairs = make_pairs([short, long, *losers], match_turns=True)
@@ -98,7 +98,7 @@ def test_matched_pairs_have_as_many_turns(dialogue):
     assert ids(make_pairs([short, long, *losers])) == [(short.id, each.id) for each in losers]
 
 
-def test_dialogues_that_ran_into_the_limit_are_rejected_whatever_their_number_of_turns(dialogue):
+def test_dialogues_that_hit_the_limit_are_rejected_at_any_number_of_turns(dialogue):
     won, lost = dialogue("x", 1.0, 2), dialogue("x", 0.0, 2)
     truncated = dialogue("x", 0.0, 10, "limit")
     others = [
@@ -116,7 +116,7 @@ def test_dialogues_that_ran_into_the_limit_are_rejected_whatever_their_number_of
     assert ids(alone) == [(won.id, truncated.id)]
 
 
-def test_why_tasks_have_no_pair_is_counted(dialogue):
+def test_tasks_without_a_pair_are_counted_by_reason(dialogue):
     pair = [dialogue("e", 1.0), dialogue("e", 0.0)]
     lone = [dialogue("a", 1.0)]
     equal = [dialogue("b", 1.0), dialogue("b", 1.0)]
@@ -136,7 +136,7 @@ def test_why_tasks_have_no_pair_is_counted(dialogue):
     assert without == {"rewards closer than the margin": 1}
 
 
-def test_mistakes_are_named(dialogue):
+def test_invalid_input_of_make_pairs_is_reported(dialogue):
     equal = [dialogue("b", 1.0), dialogue("b", 1.0)]
     with pytest.raises(DataError, match=r"no task has a pair \(equal rewards: 1\)"):
         make_pairs(equal)

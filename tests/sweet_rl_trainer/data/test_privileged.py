@@ -13,13 +13,13 @@ from sweet_rl_trainer.data.privileged import TEMPLATES, state
     ("domain", "reference"),
     [("backend", "\ndef f(x):\n    return {x}\n"), ("frontend", "<html>{max_turns}</html>\n")],
 )
-def test_the_whole_reference_is_stated_in_a_fence(template, domain, reference):
+def test_the_whole_reference_is_written_in_a_code_fence(template, domain, reference):
     text = state(reference, domain, template).text
     fence = "python" if domain == "backend" else "html"
     assert text.endswith(f"\n\n```{fence}\n{reference.strip()}\n```")
 
 
-def test_the_templates_differ_in_where_the_text_stands():
+def test_the_templates_differ_only_in_the_position_of_the_text():
     preamble, released = (state("def f(): 0", "backend", template) for template in TEMPLATES)
     assert preamble.text == released.text
     assert (preamble.inside, released.inside) == (True, False)

@@ -1,6 +1,6 @@
 """Thinking models: templates that strip earlier thoughts give a sequence for each turn, with the dialogue's weights.
 
-What is expected is written down by hand here: the text before each turn, and the weight of each token.
+The expected values are written out here: the text before each turn and the weight of each token.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def ids_of(fast, text):
 
 
 def expected(name, fast, rule, note=""):
-    """Return ids and weights of each turn's sequence."""
+    """Return the ids and weights of each turn's sequence, and the number of reply tokens."""
     written = [ids_of(fast, reply) + ids_of(fast, END) for reply in replies(name)]
     lengths = [len(each) for each in written]
     rows = []
@@ -65,7 +65,7 @@ def expected(name, fast, rule, note=""):
 
 @pytest.fixture(params=["re-tokenized", "recorded"])
 def dialogue(request, tokenizer, trajectory):
-    """Return `dialogue(name)`: three turns with thoughts, as text or with the tokens that were sampled."""
+    """Return `dialogue(name)`: three turns with thoughts, as text or with their sampled tokens."""
 
     def build(name, **fields):
         fast = tokenizer(name)
@@ -92,7 +92,7 @@ def assert_rows(side, rows, reply_tokens):
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("name", ["qwen3", "deepseek"])
-def test_imitation_trains_each_turn_after_what_it_saw_with_the_dialogues_weights(
+def test_imitated_turns_follow_their_own_prompts_with_the_dialogues_weights(
     name, rule, tokenizer, dialogue
 ):
     fast = tokenizer(name)
@@ -103,7 +103,7 @@ def test_imitation_trains_each_turn_after_what_it_saw_with_the_dialogues_weights
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("name", ["qwen3", "deepseek"])
-def test_pairs_have_the_dialogues_weights_and_a_critic_sees_c_before_each_turn(
+def test_pairs_keep_the_weights_and_critics_see_the_note_before_each_turn(
     name, rule, tokenizer, dialogue
 ):
     fast = tokenizer(name)
@@ -115,7 +115,7 @@ def test_pairs_have_the_dialogues_weights_and_a_critic_sees_c_before_each_turn(
             assert_rows(side, *expected(name, fast, rule, text))
 
 
-def test_a_prompt_without_thinking_holds_an_empty_thought_that_is_not_kept(tokenizer, trajectory):
+def test_the_empty_thought_of_a_prompt_is_not_kept_in_later_turns(tokenizer, trajectory):
     fast = tokenizer("qwen3")
     chat = Chat(fast, template_args={"enable_thinking": False})
     encoded = encode(trajectory(HEARD, SAID, SYSTEM, said=SAID), chat)
@@ -125,12 +125,12 @@ def test_a_prompt_without_thinking_holds_an_empty_thought_that_is_not_kept(token
         assert fast.decode(sequence.ids) == text
 
 
-def test_a_thinking_model_that_does_not_think_has_one_sequence(tokenizer, trajectory):
+def test_replies_without_thoughts_of_a_thinking_model_are_one_sequence(tokenizer, trajectory):
     encoded = encode(trajectory(HEARD, SAID, SYSTEM, said=SAID), Chat(tokenizer("qwen3")))
     assert encoded.form == "one sequence"
 
 
-def test_the_opening_of_a_thought_that_the_prompt_holds_is_not_written_twice(tokenizer, trajectory):
+def test_a_thought_that_the_prompt_opens_is_not_opened_twice(tokenizer, trajectory):
     chat = Chat(tokenizer("deepseek"))
     spelled, usual = (
         encode(trajectory(HEARD, texts, SYSTEM, said=texts), chat)
@@ -140,7 +140,7 @@ def test_the_opening_of_a_thought_that_the_prompt_holds_is_not_written_twice(tok
 
 
 @pytest.mark.parametrize("rule", ["turn-mean", "sum"])
-def test_score_and_gradient_are_those_of_a_plain_loop_over_the_turns(
+def test_score_and_gradient_equal_a_plain_loop_over_the_turns(
     rule, tokenizer, dialogue, make_model
 ):
     torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")

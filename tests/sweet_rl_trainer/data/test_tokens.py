@@ -1,4 +1,4 @@
-"""Trajectories in tokens: what the agent said is marked, all of it and nothing else, under any chat template."""
+"""Trajectories as tokens: exactly what the agent said is marked, with any chat template."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ END = {"llama": "<|eot|>", "chatml": "<|im_end|>", "marked": "<|im_end|>", "mist
 
 
 def spans(tokenizer, encoded):
-    """Return the text of each turn, in order, as it is marked."""
+    """Return the marked text of each turn, in order."""
     texts = {}
     for sequence in encoded.sequences:
         assert len(sequence.ids) == len(sequence.turns)
@@ -41,12 +41,12 @@ def rendered(tokenizer, messages, **options):
 
 
 def strip_end(ids, end):
-    """Cut off what a template writes after the last end-of-turn token."""
+    """Remove what a template writes after the last end-of-turn token."""
     return ids[: len(ids) - ids[::-1].index(end)]
 
 
 @pytest.mark.parametrize("name", ["llama", "chatml", "marked", "mistral"])
-def test_a_dialogue_is_one_sequence_equal_to_the_template_applied_to_the_whole(
+def test_one_sequence_equals_the_template_applied_to_the_whole_dialogue(
     name, tokenizer, trajectory
 ):
     fast = tokenizer(name)
@@ -61,7 +61,7 @@ def test_a_dialogue_is_one_sequence_equal_to_the_template_applied_to_the_whole(
     assert spans(fast, encoded) == [reply + END[name] for reply in REPLIES]
 
 
-def test_the_marks_are_those_of_a_template_that_marks_them_itself(tokenizer, trajectory):
+def test_marks_equal_the_assistant_mask_of_a_template_that_has_one(tokenizer, trajectory):
     fast = tokenizer("marked")
     dialogue = trajectory(HEARD, REPLIES, SYSTEM)
     (sequence,) = encode(dialogue, Chat(fast)).sequences
@@ -91,7 +91,7 @@ SAYINGS = st.lists(st.one_of(WORDS, st.sampled_from(MARKS)), max_size=4).map("".
 @pytest.mark.parametrize("name", ["llama", "chatml", "thinking", "mistral", "moving", "plain"])
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(turns=st.lists(st.tuples(SAYINGS, SAYINGS), min_size=1, max_size=4), data=st.data())
-def test_whatever_is_said_the_spans_are_the_replies(
+def test_the_marked_spans_are_the_replies_for_any_text(
     name, layout, tokenizer, trajectory, turns, data
 ):
     fast = tokenizer(name)
@@ -114,9 +114,7 @@ def test_whatever_is_said_the_spans_are_the_replies(
         assert encoded.sequences[0].ids[: len(prompts[0])] == prompts[0]
 
 
-def test_thoughts_that_the_template_strips_are_in_sight_of_their_own_turn_alone(
-    tokenizer, trajectory
-):
+def test_thoughts_that_the_template_strips_are_only_in_their_own_turn(tokenizer, trajectory):
     fast = tokenizer("thinking")
     replies = ("<think>\nHm.\n</think>\n\nLate?", "<think>\nNow.\n</think>\n\ndef f(): 0")
     encoded = encode(trajectory(HEARD[:2], replies), Chat(fast))
@@ -128,9 +126,7 @@ def test_thoughts_that_the_template_strips_are_in_sight_of_their_own_turn_alone(
     assert "<|im_start|>assistant\nLate?<|im_end|>" in second
 
 
-def test_a_private_part_is_in_sight_of_its_own_turn_alone_unless_turns_are_joined(
-    tokenizer, trajectory
-):
+def test_a_private_part_is_only_in_its_own_turn_unless_turns_are_joined(tokenizer, trajectory):
     fast = tokenizer("chatml")
     replies = ("Which days? OUTPUT: Is the last day late?", "def f(): 0")
     dialogue = trajectory(HEARD[:2], replies, SYSTEM)
@@ -142,9 +138,7 @@ def test_a_private_part_is_in_sight_of_its_own_turn_alone_unless_turns_are_joine
     assert fast.decode(joined.sequences[0].ids) + "\n" == whole
 
 
-def test_a_template_that_moves_the_system_message_gives_each_turn_what_it_saw(
-    tokenizer, trajectory
-):
+def test_each_turn_keeps_its_own_prompt_if_the_system_message_moves(tokenizer, trajectory):
     fast = tokenizer("moving")
     encoded = encode(trajectory(HEARD, REPLIES, SYSTEM), Chat(fast))
     assert encoded.form == "a sequence for each turn"
@@ -153,7 +147,7 @@ def test_a_template_that_moves_the_system_message_gives_each_turn_what_it_saw(
     assert f"[INST] {SYSTEM}\n\nYes. [/INST]" in last
 
 
-def test_a_template_that_ends_no_turn_is_ended_by_eos(tokenizer, trajectory):
+def test_turns_end_with_eos_if_the_template_does_not_mark_their_end(tokenizer, trajectory):
     fast = tokenizer("plain")
     encoded = encode(trajectory(HEARD, REPLIES), Chat(fast))
     assert spans(fast, encoded) == [reply + "</s>" for reply in REPLIES]
@@ -161,14 +155,14 @@ def test_a_template_that_ends_no_turn_is_ended_by_eos(tokenizer, trajectory):
         encode(trajectory(), Chat(tokenizer("plain", eos_token=None)))
 
 
-def test_a_default_system_prompt_is_nothing_that_the_agent_said(tokenizer, trajectory):
+def test_a_default_system_prompt_is_not_marked_as_the_agents_text(tokenizer, trajectory):
     fast = tokenizer("chatml")
     encoded = encode(trajectory(HEARD, REPLIES), Chat(fast))
     assert "You are a helpful assistant." in fast.decode(encoded.sequences[0].ids)
     assert spans(fast, encoded) == [reply + "<|im_end|>" for reply in REPLIES]
 
 
-def test_a_date_in_the_template_is_the_same_on_every_day_and_can_be_given(tokenizer, trajectory):
+def test_the_date_in_a_template_is_fixed_by_default_and_can_be_given(tokenizer, trajectory):
     fast = tokenizer("llama")
     default = encode(trajectory(), Chat(fast))
     given = encode(trajectory(), Chat(fast, template_args={"date_string": "01 Jan 2030"}))
@@ -176,7 +170,7 @@ def test_a_date_in_the_template_is_the_same_on_every_day_and_can_be_given(tokeni
     assert "Today: 01 Jan 2030\n" in fast.decode(given.sequences[0].ids)
 
 
-def test_text_that_spells_a_special_token_is_no_special_token_in_a_reply(tokenizer, trajectory):
+def test_text_that_spells_a_special_token_is_encoded_as_plain_text(tokenizer, trajectory):
     fast = tokenizer("chatml")
     encoded = encode(trajectory(HEARD[:1], ("Say <|im_end|> now.",)), Chat(fast))
     (sequence,) = encoded.sequences
@@ -185,14 +179,14 @@ def test_text_that_spells_a_special_token_is_no_special_token_in_a_reply(tokeniz
     assert spans(fast, encoded) == ["Say <|im_end|> now.<|im_end|>"]
 
 
-def test_sentence_pieces_are_aligned_too(tokenizer, trajectory):
+def test_replies_are_aligned_in_sentence_pieces(tokenizer, trajectory):
     fast = tokenizer("mistral", pieces=True)
     replies = ("Is the last day late?", "def count_late(orders, days)")
     encoded = encode(trajectory(HEARD[:2], replies), Chat(fast))
     assert [text.strip() for text in spans(fast, encoded)] == [reply + "</s>" for reply in replies]
 
 
-def test_what_a_tokenizer_cannot_write_is_refused(tokenizer, trajectory):
+def test_a_reply_that_the_tokenizer_cannot_represent_is_refused(tokenizer, trajectory):
     fast = tokenizer("mistral", pieces=True)
     dialogue = trajectory(HEARD[:2], ("Is the last day late?", "漢字"))
     with pytest.raises(
@@ -207,20 +201,20 @@ def test_a_tokenizer_without_a_chat_template_is_refused(tokenizer):
         Chat(tokenizer("none"))
 
 
-def test_a_template_that_refuses_the_messages_is_named_with_the_turn(tokenizer, trajectory):
+def test_a_template_that_rejects_the_messages_is_reported_with_the_turn(tokenizer, trajectory):
     said = r"x, turn 1: the chat template of tiny-mistral rejects .*\(system, user …\).*alternate"
     with pytest.raises(DataError, match=said):
         encode(trajectory(HEARD, REPLIES, SYSTEM, id="x"), Chat(tokenizer("mistral")))
 
 
-def test_a_template_that_leaves_a_message_out_is_named_with_the_turn(tokenizer, trajectory):
+def test_a_template_that_omits_a_message_is_reported_with_the_turn(tokenizer, trajectory):
     said = "x, turn 1: the chat template of tiny-deaf leaves out or changes a system message, 'You"
     with pytest.raises(DataError, match=said):
         encode(trajectory(HEARD, REPLIES, SYSTEM, id="x"), Chat(tokenizer("deaf")))
 
 
 def sampled(fast, dialogue, *, drift=False):
-    """Return the tokens that a server would have recorded; with drift, replies are sampled letter by letter."""
+    """Return the tokens that a server would record; with `drift`, replies are sampled letter by letter."""
     turns = []
     for number, reply in enumerate(dialogue.replies):
         prompt = rendered(fast, dicts(dialogue, number), add_generation_prompt=True)
@@ -231,7 +225,7 @@ def sampled(fast, dialogue, *, drift=False):
     return tuple(turns)
 
 
-def test_recorded_tokens_are_used_as_they_are(tokenizer, trajectory):
+def test_recorded_tokens_are_used_unchanged(tokenizer, trajectory):
     fast = tokenizer("chatml")
     plain = trajectory(HEARD, REPLIES, SYSTEM, said=REPLIES)
     tokens = sampled(fast, plain)
@@ -243,7 +237,7 @@ def test_recorded_tokens_are_used_as_they_are(tokenizer, trajectory):
     assert encoded.sequences[0].ids == [*tokens[-1].prompt, *tokens[-1].ids]
 
 
-def test_recorded_tokens_that_drift_when_text_is_tokenised_again_are_kept(tokenizer, trajectory):
+def test_recorded_tokens_that_differ_from_the_retokenized_text_are_kept(tokenizer, trajectory):
     fast = tokenizer("chatml")
     tokens = sampled(fast, trajectory(HEARD, REPLIES, SYSTEM, said=REPLIES), drift=True)
     dialogue = trajectory(HEARD, REPLIES, SYSTEM, said=REPLIES, sampled=tokens)
@@ -259,7 +253,7 @@ def test_recorded_tokens_that_drift_when_text_is_tokenised_again_are_kept(tokeni
         assert [token for token, of in marked if of == number] == list(turn.ids)
 
 
-def test_a_reply_cut_short_has_no_end_and_the_end_that_follows_was_not_said(tokenizer, trajectory):
+def test_a_truncated_reply_has_no_marked_end_token(tokenizer, trajectory):
     fast = tokenizer("chatml")
     tokens = sampled(fast, trajectory(HEARD, REPLIES, SYSTEM, said=REPLIES))
     cut = Sampled(prompt=tokens[0].prompt, ids=tokens[0].ids[:-1], logprobs=tokens[0].logprobs[:-1])
@@ -289,7 +283,7 @@ def test_tokens_of_another_tokenizer_are_refused(ids, tokenizer, trajectory):
         encode(dialogue, Chat(tokenizer("chatml")))
 
 
-def test_recorded_prompt_strings_get_one_bos_and_no_second(tokenizer, trajectory):
+def test_recorded_prompt_strings_get_exactly_one_bos(tokenizer, trajectory):
     fast = tokenizer("llama")
     plain = trajectory(HEARD, REPLIES, SYSTEM, said=REPLIES)
     strings = [
@@ -312,9 +306,7 @@ def test_recorded_prompt_strings_get_one_bos_and_no_second(tokenizer, trajectory
     [(name, "") for name in ("llama", "thinking", "mistral", "moving")]
     + [(name, SYSTEM) for name in ("llama", "chatml", "thinking", "moving")],
 )
-def test_a_preface_inside_is_the_first_message_with_it_in_front(
-    name, system, tokenizer, trajectory
-):
+def test_a_preface_inside_is_prepended_to_the_first_message(name, system, tokenizer, trajectory):
     fast = tokenizer(name)
     plain = trajectory(HEARD, REPLIES, system, said=REPLIES)
     stated = encode(plain, Chat(fast), preface="The answer is 0.")
@@ -328,14 +320,14 @@ def test_a_preface_inside_is_the_first_message_with_it_in_front(
     )
     moved = (
         name == "moving" and system
-    )  # in later turns the system message is; the preface stays in front
+    )  # in later turns only the system message moves; the preface stays in front
     assert texts[:1] == expected[:1]
     assert moved or texts == expected
     assert all(text.count("The answer is 0.") == 1 for text in texts)
     assert spans(fast, stated) == spans(fast, encode(plain, Chat(fast)))
 
 
-def test_a_preface_ahead_stands_between_bos_and_the_first_message(tokenizer, trajectory):
+def test_a_preface_outside_is_placed_between_bos_and_the_first_message(tokenizer, trajectory):
     fast = tokenizer("llama")
     dialogue = trajectory(HEARD, REPLIES, SYSTEM)
     (plain,) = encode(dialogue, Chat(fast)).sequences
@@ -346,7 +338,7 @@ def test_a_preface_ahead_stands_between_bos_and_the_first_message(tokenizer, tra
     assert fast.convert_tokens_to_ids("<|eot|>") not in stated.ids[1 : 1 + added]
 
 
-def test_a_preface_stands_after_bos_where_a_recorded_prompt_begins_otherwise(tokenizer, trajectory):
+def test_a_preface_follows_bos_in_a_recorded_prompt_of_another_format(tokenizer, trajectory):
     fast = tokenizer("llama")
     dialogue = trajectory(HEARD[:1], REPLIES[:1], prompts=("<s>Human: Count. Agent:",))
     encoded = encode(dialogue, Chat(fast), preface="It is 0.")
@@ -355,9 +347,7 @@ def test_a_preface_stands_after_bos_where_a_recorded_prompt_begins_otherwise(tok
 
 @pytest.mark.parametrize("preface", ["", "The answer is 0."])
 @pytest.mark.parametrize("inside", [True, False])
-def test_the_prompt_of_a_turn_is_what_the_turn_stands_behind(
-    preface, inside, tokenizer, trajectory
-):
+def test_encode_prompt_returns_the_tokens_before_a_turn(preface, inside, tokenizer, trajectory):
     dialogue = trajectory(HEARD, REPLIES, SYSTEM, said=REPLIES)
     chat = Chat(tokenizer("chatml"))
     (sequence,) = encode(dialogue, chat, preface=preface, inside=inside).sequences
@@ -366,7 +356,7 @@ def test_the_prompt_of_a_turn_is_what_the_turn_stands_behind(
         assert prompt == sequence.ids[: sequence.turns.index(turn)]
 
 
-def test_prompts_that_differ_before_the_reply_are_sequences_of_their_own(tokenizer, trajectory):
+def test_turns_whose_prompts_differ_have_separate_sequences(tokenizer, trajectory):
     fast = tokenizer("llama")
     plain = trajectory(HEARD[:2], REPLIES[:2], SYSTEM, said=REPLIES[:2])
     days = ("01 Jan 2030", "02 Jan 2030")  # midnight passed between them

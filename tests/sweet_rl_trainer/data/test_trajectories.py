@@ -25,7 +25,7 @@ from sweet_rl_trainer.data.trajectories import from_official
 
 @pytest.fixture(scope="module")
 def keyless(tmp_path_factory):
-    """Return a run of the rule-based pair: three tasks of a file, twice each."""
+    """Return a folder with three tasks in a file and a run of the rule-based agent and human, two trials each."""
     folder = tmp_path_factory.mktemp("keyless")
     rows = [row_from_task(task) for task in resolve_tasks("generated:backend/any?number=3")]
     write(folder / "tasks.jsonl", *rows)
@@ -36,7 +36,7 @@ def keyless(tmp_path_factory):
 
 @pytest.fixture
 def run(keyless, tmp_path):
-    """Return a copy of that run that may be damaged."""
+    """Return a copy of that run, which a test may change."""
     for name in ("run.json", "rollouts.jsonl"):
         (tmp_path / name).write_bytes((keyless / "run" / name).read_bytes())
     return tmp_path
@@ -55,7 +55,7 @@ def edit(run, change):
     write(run / "rollouts.jsonl", *rows)
 
 
-def test_a_run_comes_back_with_tasks_rewards_and_the_built_in_prompt(keyless):
+def test_a_run_is_read_with_tasks_rewards_and_the_built_in_prompt(keyless):
     trajectories = read_run(keyless / "run")
     rollouts = read_rollouts(keyless / "run" / "rollouts.jsonl")
     by_hash = {task.hash: task for task in resolve_tasks(str(keyless / "tasks.jsonl"))}
@@ -87,7 +87,7 @@ def replies(messages):
 
 
 async def eval_model(folder, *flags, prompt=None):
-    """Run a model that speaks as `replies`, with tokens, and return what it was sent."""
+    """Evaluate a model that answers with `replies`, record its tokens, and return the requests to it."""
     async with ScriptedServer(replies) as server:
         agent = f"openai:scripted@{server.base_url}"
         given = [
@@ -110,7 +110,7 @@ async def eval_model(folder, *flags, prompt=None):
 
 
 @pytest.mark.parametrize("prompt", [None, "Ask {max_turns} times at most."])
-async def test_contexts_are_what_the_model_was_sent(prompt, tmp_path, monkeypatch):
+async def test_contexts_equal_the_messages_that_the_model_received(prompt, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     if prompt:
         (tmp_path / "prompt.txt").write_text(prompt)
@@ -133,7 +133,7 @@ async def test_contexts_are_what_the_model_was_sent(prompt, tmp_path, monkeypatc
 
 
 @pytest.mark.slow
-async def test_a_prompt_that_is_gone_must_be_given(tmp_path, monkeypatch):
+async def test_a_prompt_whose_file_changed_or_is_missing_must_be_given(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "prompt.txt").write_text("Ask {max_turns} times.")
     await eval_model(tmp_path, prompt="prompt.txt")
@@ -148,7 +148,7 @@ async def test_a_prompt_that_is_gone_must_be_given(tmp_path, monkeypatch):
     assert read_run(Path("out"), system="")[0].messages[0].role == "user"
 
 
-def test_tasks_may_be_given_and_are_matched_by_hash(run, keyless):
+def test_given_tasks_are_matched_by_hash(run, keyless):
     tasks = resolve_tasks(str(keyless / "tasks.jsonl"))
     assert read_run(run, tasks=tasks[::-1]) == read_run(keyless / "run")
     with pytest.raises(
@@ -157,7 +157,7 @@ def test_tasks_may_be_given_and_are_matched_by_hash(run, keyless):
         read_run(run, tasks=tasks[:2])
 
 
-def test_a_task_that_was_changed_is_no_match(run, keyless):
+def test_a_changed_task_does_not_match(run, keyless):
     rows = [row_from_task(task) for task in resolve_tasks(str(keyless / "tasks.jsonl"))]
     rows[1]["ground_truth"] += "\n# changed"
     changed = resolve_tasks(str(write(run / "changed.jsonl", *rows)))
@@ -167,7 +167,7 @@ def test_a_task_that_was_changed_is_no_match(run, keyless):
         read_run(run, tasks=changed)
 
 
-def test_a_task_file_that_is_gone_is_named(run):
+def test_a_missing_task_file_is_reported(run):
     record = json.loads((run / "run.json").read_text())
     record["tasks"]["source"] = "nowhere.jsonl"
     (run / "run.json").write_text(json.dumps(record))
@@ -203,7 +203,7 @@ def test_a_run_without_rewards_is_refused(run):
         read_run(run / "nothing")
 
 
-def test_why_a_dialogue_ended_is_kept(run):
+def test_the_reason_a_dialogue_ended_is_kept(run):
     edit(run, lambda number, row: row.update(ended_by="limit" if number else "answer"))
     assert [each.ended_by for each in read_run(run)] == ["answer"] + ["limit"] * 5
 
@@ -225,7 +225,7 @@ def official(replies, **fields):
     return {**row, **fields}
 
 
-def test_official_rows_keep_what_was_sampled_what_was_said_and_the_prompts(tmp_path):
+def test_official_rows_keep_sampled_text_public_text_and_prompts(tmp_path):
     rows = [
         official(["Hm. OUTPUT: How much?", "I WANT TO ANSWER: def add(a): ..."]),
         official(["How much?"] * 10),
@@ -252,7 +252,7 @@ def test_official_rows_keep_what_was_sampled_what_was_said_and_the_prompts(tmp_p
     assert len({each.task_hash for each in read}) == 1
 
 
-def test_official_rows_without_all_prompts_have_none(tmp_path):
+def test_official_rows_with_a_missing_prompt_have_no_prompts(tmp_path):
     row = official(["How much?", "I WANT TO ANSWER: x"])
     del row["dialogue_history"][1]["input"]
     (read,) = from_official(read_trajectories(write(tmp_path / "dialogues.jsonl", row)))

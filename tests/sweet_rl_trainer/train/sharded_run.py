@@ -1,7 +1,7 @@
-"""Runs in however many processes, for `test_sharding.py`: `sharded_run.py FOLDER`.
+"""Training runs for `test_sharding.py`, in any number of processes: `sharded_run.py FOLDER`.
 
 FOLDER/whole/run      two steps, an evaluation and a checkpoint, and a third step
-FOLDER/cut/run        the same, stopped after its second step and gone on with
+FOLDER/cut/run        the same, stopped after its second step and resumed
 FOLDER/narrow/run     one step in bfloat16, with a row for each pair
 FOLDER/adapters/run   as `whole`, with adapters on bfloat16 and a row for each pair
 FOLDER/exact-adapters/run   as `whole`, with adapters, all in float32
@@ -19,11 +19,11 @@ from accelerate import PartialState
 from sweet_rl_trainer.settings import LoraSettings
 
 LARGE = {"vocab_size": 3200, "intermediate_size": 3200}
-"""Weights that ZeRO-3 does share out: it leaves those of less than 100,000 numbers everywhere."""
+"""Sizes of weights that ZeRO-3 shards. It keeps weights of fewer than 100,000 numbers in every process."""
 
 
-class Kind(t.StopAt):
-    """A callback that writes the weights during training."""
+class RecordWeights(t.StopAt):
+    """A callback that writes the class and size of the embedding's weights during training."""
 
     def __init__(self, path):
         super().__init__(0)
@@ -34,8 +34,8 @@ class Kind(t.StopAt):
         self.path.write_text(f"{type(weight).__name__} {hasattr(weight, 'ds_id')} {weight.numel()}")
 
 
-class Between(t.TrainerCallback):
-    """A callback that writes the kind of the embedding's gradient before each row of the last step."""
+class RecordGradients(t.TrainerCallback):
+    """A callback that writes the class of the embedding's gradient before each row of the last step."""
 
     def __init__(self, path):
         self.path = path
@@ -67,7 +67,7 @@ def main(folder):
     models = [
         make(**LARGE) for _ in range(6)
     ]  # before ZeRO-3 is active, which would shard them at once
-    three_steps(models[0], folder / "whole", Kind(folder / "kind.txt"))
+    three_steps(models[0], folder / "whole", RecordWeights(folder / "kind.txt"))
     stopped = three_steps(models[1], folder / "cut", t.StopAt(2))
     PartialState().wait_for_everyone()
     if PartialState().is_main_process:
@@ -75,7 +75,7 @@ def main(folder):
     PartialState().wait_for_everyone()
     three_steps(models[2], folder / "cut")
     narrow = {"precision": "bfloat16", "row_tokens": 1}
-    between = Between(folder / "gradients.txt")
+    between = RecordGradients(folder / "gradients.txt")
     three_steps(models[3], folder / "narrow", between, max_steps=1, **narrow)
     frozen = models[4].bfloat16()
     three_steps(frozen, folder / "adapters", adapters=LoraSettings(rank=4), **narrow)

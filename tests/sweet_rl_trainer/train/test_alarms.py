@@ -1,4 +1,4 @@
-"""Alarms: each at its threshold, once, and in the log, the summary and the picture of a training."""
+"""Alarms, each raised once at its threshold, and the summary and plot of a training."""
 
 from __future__ import annotations
 
@@ -62,16 +62,16 @@ def test_a_value_that_leaves_its_range_raises_one_alarm(first, later, said):
         ({"entropy": None}, {"entropy": 1.0}),
     ],
 )
-def test_a_value_within_its_range_raises_none(first, later):
+def test_a_value_within_its_range_raises_no_alarm(first, later):
     assert seen(first, later)[1] == []
 
 
-def test_many_dialogues_without_an_answer_are_an_alarm_at_once():
+def test_a_high_share_of_unanswered_dialogues_raises_an_alarm_at_once():
     assert dict(alarms({"unanswered": 0.5}))
     assert seen({"unanswered": 0.5})[0]
 
 
-def test_lengths_of_the_sides_count_over_several_steps():
+def test_a_length_gap_between_sides_raises_an_alarm_after_several_steps():
     line = {"length_chosen": 200.0, "length_rejected": 100.0}
     found = seen(*[line] * (LINES + 1))
     assert found[: LINES - 1] == [[]] * (LINES - 1)
@@ -82,7 +82,7 @@ def test_lengths_of_the_sides_count_over_several_steps():
     assert seen(*[line, balanced] * LINES) == [[]] * (2 * LINES)
 
 
-def test_a_history_keeps_ranges_and_alarms_in_order(tmp_path):
+def test_a_history_summarizes_ranges_and_alarms_in_order():
     lines = [
         {"step": 1, "loss": 0.7, "accuracy": 0.5, "eval_entropy_turn_10": 1.0},
         {"step": 2, "loss": 0.4, "alarms": ["Look."], "eval_entropy_turn_2": 2.0},
@@ -104,7 +104,7 @@ def test_a_history_keeps_ranges_and_alarms_in_order(tmp_path):
     assert "alarms" not in history.last
 
 
-def test_a_picture_has_a_panel_for_what_was_logged_and_the_same_bytes_each_time(tmp_path):
+def test_a_plot_has_panels_only_for_logged_metrics_and_is_reproducible(tmp_path):
     history = History([{"step": n, "loss": 1 / n, "eval_accuracy": 0.5} for n in range(1, 50)])
     for name in ("one", "other"):
         (tmp_path / name).mkdir()
@@ -119,12 +119,12 @@ def test_a_picture_has_a_panel_for_what_was_logged_and_the_same_bytes_each_time(
     assert not (tmp_path / "training.svg").exists()
 
 
-def test_a_running_mean_looks_back_only():
+def test_a_running_mean_uses_no_later_values():
     assert running_mean([1, 3, 5]) == (1, 2, 3)
     assert running_mean([0] * 20 + [20])[-1] == 1
 
 
-def test_no_two_lines_of_a_legend_look_alike(tmp_path):
+def test_each_line_of_a_legend_has_its_own_style(tmp_path):
     assert len({*STYLES.values(), *FURTHER}) == len(STYLES) + len(FURTHER)
     turns = {f"{side}entropy_turn_{turn}" for side in ("", "eval_") for turn in (1, 4)}
     names = {"entropy", "eval_entropy", "eval_entropy_turn_7", *turns}

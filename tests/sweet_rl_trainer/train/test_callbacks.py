@@ -12,7 +12,7 @@ pytest.importorskip("transformers", reason="transformers is not installed (colbe
 from sweet_rl_trainer.train.callbacks import OnConsole
 
 
-def test_the_last_line_is_printed_once(capsys):
+def test_the_last_progress_line_is_printed_once(capsys):
     shown = OnConsole()
     state = SimpleNamespace(
         is_world_process_zero=True, max_steps=2, global_step=1, log_history=[{"loss": 0.5}]

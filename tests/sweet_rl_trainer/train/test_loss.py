@@ -1,4 +1,4 @@
-"""The objective against plain loops over full logits, one sequence, one token at a time."""
+"""The objective, compared with plain loops over full logits, one sequence and one token at a time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Sequence(NamedTuple):
 
 
 def dialogue(seed, *replies, rule="sum"):
-    """Return human texts of random lengths, and replies of these, of random tokens."""
+    """Return a dialogue of random tokens: human texts of random lengths, and replies of the given lengths."""
     chance = random.Random(seed)
     turns = []
     for number, length in enumerate(replies):
@@ -52,13 +52,13 @@ def pairs(rule="sum"):
 
 
 def token_logprob(logits, ids, place):
-    """Return log p of the token at a place, from the logits of the whole sequence."""
+    """Return log p of the token at a position, from the logits of the whole sequence."""
     row = logits[place - 1]
     return row[ids[place]] - (row - row.max()).exp().sum().log() - row.max()
 
 
 def mean_of_means(values, turns):
-    """Return the formulas as the paper and the released code write them, from log-ratios by place."""
+    """Return the score by each rule, as the paper and the released code define it, from log-ratios by position."""
     by_turn = {}
     for place, value in values.items():
         by_turn.setdefault(turns[place], []).append(value)
@@ -71,14 +71,12 @@ def mean_of_means(values, turns):
 
 
 def naive(model, reference, groups, rule, over="replies"):
-    """Return S of every trajectory, and NLL of every chosen one; gradients reach the logits that are returned, too."""
-    found, likelihoods, kept = [], [], []
+    """Return S of every trajectory, and the NLL of every chosen one."""
+    found, likelihoods = [], []
     for (chosen,), (rejected,) in groups:
         for sequence in (chosen, rejected):
             inputs = torch.tensor([sequence.ids])
             logits = model(input_ids=inputs).logits[0]
-            logits.retain_grad()
-            kept.append((sequence, logits))
             with torch.no_grad():
                 before = reference(input_ids=inputs).logits[0]
             replies = [place for place, turn in enumerate(sequence.turns) if turn >= 0]
@@ -94,7 +92,7 @@ def naive(model, reference, groups, rule, over="replies"):
                     -sum(token_logprob(logits, sequence.ids, place) for place in counted)
                     / len(counted)
                 )
-    return found, likelihoods, kept
+    return found, likelihoods
 
 
 def naive_losses(found, likelihoods, weight=LAMBDA):
@@ -121,7 +119,7 @@ def losses(model, reference, row, weight=LAMBDA):
 
 @pytest.fixture
 def both(make_model):
-    """Return `both(kind)`: a model, and the reference that it has moved away from."""
+    """Return `both(kind)`: a model and the reference from which it differs."""
 
     def make(kind):
         reference = make_model(kind)
@@ -143,14 +141,32 @@ def gradients(loss, model):
     return torch.autograd.grad(loss, list(model.parameters()), retain_graph=True)
 
 
+def places_with_gradients(model, reference, row):
+    """Return whether the loss of a row depends on the prediction at each place, by the inputs of the output layer."""
+    kept = []
+
+    def keep(_, inputs):
+        inputs[0].retain_grad()
+        kept.append(inputs[0])
+
+    with model.lm_head.register_forward_pre_hook(keep):
+        losses(model, reference, row).losses.sum().backward()
+    return kept[0].grad[0].ne(0).any(dim=1).tolist()
+
+
+def before_replies(sequence):
+    """Return whether each place of a sequence predicts a token of a reply."""
+    return [turn >= 0 for turn in sequence.turns[1:]] + [False]
+
+
 @pytest.mark.parametrize("share", [False, True])
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("kind", ["llama", "qwen2"])
-def test_scores_losses_and_gradients_are_those_of_the_formulas(both, kind, rule, share):
+def test_scores_losses_and_gradients_equal_the_formulas(both, kind, rule, share):
     model, reference = both(kind)
     groups = pairs(rule)
     found = losses(model, reference, lay_out(groups, share=share))
-    expected_scores, likelihoods, _ = naive(model, reference, groups, rule)
+    expected_scores, likelihoods = naive(model, reference, groups, rule)
     expected = torch.stack(naive_losses(expected_scores, likelihoods))
     assert_close(found.chosen, BETA * torch.stack(expected_scores[::2]))
     assert_close(found.rejected, BETA * torch.stack(expected_scores[1::2]))
@@ -163,7 +179,7 @@ def test_scores_losses_and_gradients_are_those_of_the_formulas(both, kind, rule,
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen2"])
-def test_rows_add_up_to_the_step(both, kind):
+def test_losses_of_separate_rows_add_up_to_the_loss_of_the_step(both, kind):
     model, reference = both(kind)
     groups = pairs()
     whole = losses(model, reference, lay_out(groups)).losses.mean()
@@ -177,7 +193,7 @@ def test_rows_add_up_to_the_step(both, kind):
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("kind", ["llama", "qwen2"])
-def test_where_the_model_is_the_reference_the_loss_is_the_logarithm_of_two(make_model, kind, rule):
+def test_the_loss_is_ln_2_if_the_model_equals_its_reference(make_model, kind, rule):
     model = make_model(kind)
     found = losses(model, model, lay_out(pairs(rule)), weight=0)
     assert found.losses.tolist() == [torch.tensor(math.log(2)).item()] * 3
@@ -187,16 +203,14 @@ def test_where_the_model_is_the_reference_the_loss_is_the_logarithm_of_two(make_
 
 @pytest.mark.parametrize("rule", RULES)
 def test_human_and_system_tokens_get_no_gradient(both, rule):
-    """Check gradients of the predicting logits in the plain loops; their gradients equal ours, see above."""
     model, reference = both("llama")
-    found, likelihoods, kept = naive(model, reference, pairs(rule), rule)
-    sum(naive_losses(found, likelihoods)).backward()
-    for sequence, logits in kept:
-        predicts = [turn >= 0 for turn in sequence.turns[1:]] + [False]
-        assert logits.grad.ne(0).any(dim=1).tolist() == predicts
+    groups = pairs(rule)
+    sequences = [sequence for group in groups for (sequence,) in group]
+    expected = [predicts for sequence in sequences for predicts in before_replies(sequence)]
+    assert places_with_gradients(model, reference, lay_out(groups)) == expected
 
 
-def test_what_the_human_says_last_does_not_matter(both):
+def test_human_tokens_after_the_last_reply_do_not_change_the_loss(both):
     model, reference = both("llama")
     groups = pairs()
     expected = losses(model, reference, lay_out(groups)).losses
@@ -211,11 +225,11 @@ def test_what_the_human_says_last_does_not_matter(both):
 
 
 @pytest.mark.parametrize("share", [False, True])
-def test_the_released_actor_s_likelihood_is_over_everything(both, share):
+def test_the_released_actors_likelihood_counts_all_tokens_of_the_chosen_side(both, share):
     model, reference = both("llama")
     groups = pairs()
     found = losses(model, reference, lay_out(groups, share=share, likelihood="everything"))
-    expected_scores, likelihoods, kept = naive(model, reference, groups, "sum", over="everything")
+    expected_scores, likelihoods = naive(model, reference, groups, "sum", over="everything")
     expected = naive_losses(expected_scores, likelihoods)
     assert_close(found.likelihood, torch.stack(likelihoods))
     assert_close(found.losses, torch.stack(expected))
@@ -223,12 +237,18 @@ def test_the_released_actor_s_likelihood_is_over_everything(both, share):
         gradients(found.losses.sum(), model), gradients(sum(expected), model), strict=True
     ):
         assert (one - other).abs().max() <= 1e-5 * other.abs().max()
-    sum(expected).backward()
-    chosen, logits = kept[0]
-    assert logits.grad.ne(0).any(dim=1).tolist() == [True] * (len(chosen.ids) - 1) + [False]
 
 
-def test_a_success_alone_has_its_mean_negative_log_likelihood(both):
+def test_the_released_actors_likelihood_gives_gradients_to_all_tokens_of_the_chosen_side(both):
+    model, reference = both("llama")
+    ((chosen,), (rejected,)) = group = pairs()[0]
+    everything = [True] * (len(chosen.ids) - 1) + [False]
+    row = lay_out([group], likelihood="everything")
+    found = places_with_gradients(model, reference, row)
+    assert found == everything + before_replies(rejected)
+
+
+def test_the_loss_of_a_success_is_its_mean_negative_log_likelihood(both):
     model, _ = both("qwen2")
     successes = [[[dialogue(7, 4, 2)]], [[dialogue(8, 3)]]]
     row = lay_out(successes)
@@ -240,7 +260,7 @@ def test_a_success_alone_has_its_mean_negative_log_likelihood(both):
         assert_close(value, expected / len(replies))
 
 
-def test_a_trajectory_in_parts_scores_what_its_parts_score(both):
+def test_a_trajectory_of_several_sequences_scores_the_sum_of_their_scores(both):
     model, reference = both("llama")
     one, other = dialogue(9, 3), dialogue(10, 5)
     row = lay_out([[[one, other], [one]], [[other], [one]]], share=True)
@@ -250,7 +270,7 @@ def test_a_trajectory_in_parts_scores_what_its_parts_score(both):
     assert first == again
 
 
-def test_the_metrics_are_of_each_pair_and_without_gradients():
+def test_metrics_have_one_value_for_each_pair_and_no_gradients():
     found = pair_losses(
         torch.tensor([3.0, 1.0, 0.0, 2.0, 5.0, 5.0]).requires_grad_(),
         torch.tensor([1.0, 0.0, 2.0, 0.0, 3.0, 0.0]),

@@ -1,4 +1,4 @@
-"""Measures computed next to the loss, against plain loops on a tiny model."""
+"""Measures computed together with the loss, compared with plain loops on a tiny model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ torch.set_num_threads(1)
 OUTSIDE = -1
 
 
-def made(name, turns, chance):
+def make_side(name, turns, chance):
     ids = array("i", [chance.randrange(67) for _ in turns])
     weights = array("f", weigh(turns, "turn-mean"))
     return Side(
@@ -39,7 +39,7 @@ def made(name, turns, chance):
     )
 
 
-def turns_of(chance):
+def random_turns(chance):
     found = []
     for turn in range(chance.randint(2, 4)):
         found += [OUTSIDE] * chance.randint(2, 5) + [turn] * chance.randint(1, 6)
@@ -49,17 +49,19 @@ def turns_of(chance):
 @pytest.fixture
 def pairs():
     chance = random.Random(5)
-    turns = [(turns_of(chance), turns_of(chance)) for _ in range(4)]
+    turns = [(random_turns(chance), random_turns(chance)) for _ in range(4)]
     return turns, [
         PairExample(
-            chosen=made(f"a{n}", one, chance), rejected=made(f"b{n}", two, chance), task_hash=str(n)
+            chosen=make_side(f"a{n}", one, chance),
+            rejected=make_side(f"b{n}", two, chance),
+            task_hash=str(n),
         )
         for n, (one, two) in enumerate(turns)
     ]
 
 
 @pytest.mark.parametrize("share", [False, True])
-def test_the_tokens_that_count_know_their_turn(share, pairs):
+def test_each_counted_token_has_the_number_of_its_turn(share, pairs):
     turns, examples = pairs
     groups = [[each.chosen.examples, each.rejected.examples] for each in examples]
     row = lay_out(groups, share=share)
@@ -67,7 +69,7 @@ def test_the_tokens_that_count_know_their_turn(share, pairs):
     assert turn_numbers(row).tolist() == expected
 
 
-def test_a_turn_in_a_sequence_of_its_own_is_another_turn():
+def test_turns_of_separate_sequences_have_separate_numbers():
     first = Example(ids=array("i", [1, 2, 3, 4]), token_weights=array("f", [0, 0, 1, 1]))
     second = Example(ids=array("i", range(9)), token_weights=array("f", [0] * 7 + [1, 1]))
     row = lay_out([[(first, second)]])
@@ -75,7 +77,7 @@ def test_a_turn_in_a_sequence_of_its_own_is_another_turn():
 
 
 @pytest.mark.parametrize("over", ["replies", "everything"])
-def test_held_out_pairs_are_measured_as_by_hand(over, make_model, pairs, tmp_path):
+def test_measures_of_held_out_pairs_equal_a_plain_loop(over, make_model, pairs, tmp_path):
     turns, examples = pairs
     settings = TrainSettings(
         learning_rate=3e-3,
@@ -101,7 +103,9 @@ def test_held_out_pairs_are_measured_as_by_hand(over, make_model, pairs, tmp_pat
     lines = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
     found = next(line for line in lines if "eval_kl" in line)
     after, before = AutoModelForCausalLM.from_pretrained(done), make_model()
-    assert found == pytest.approx(found | by_hand(after, before, turns, examples), abs=1e-5)
+    assert found == pytest.approx(
+        found | expected_measures(after, before, turns, examples), abs=1e-5
+    )
     trained = next(line for line in lines if "length_chosen" in line)
     assert {"length_chosen", "length_rejected", "kl"} <= trained.keys()
     assert trained["kl"] == pytest.approx(0, abs=1e-6)
@@ -109,8 +113,8 @@ def test_held_out_pairs_are_measured_as_by_hand(over, make_model, pairs, tmp_pat
 
 
 @torch.no_grad()
-def by_hand(after, before, turns, examples):
-    """Return entropies of the trained model by turn, the drift of each pair, and lengths."""
+def expected_measures(after, before, turns, examples):
+    """Return the entropy of the trained model by turn, its divergence from the reference, and the lengths."""
     entropies, drifts, lengths = {}, [], []
     for both, pair in zip(turns, examples, strict=True):
         score = weight = 0.0

@@ -16,7 +16,8 @@ from colbench.run_folder import hold
 torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
-from sweet_rl_trainer.model.digest import SETTLED, model_digest
+from sweet_rl_trainer.model import digest
+from sweet_rl_trainer.model.digest import SETTLED, file_digest, model_digest
 from sweet_rl_trainer.model.packing import lay_out
 from sweet_rl_trainer.train.loss import pair_losses, row_logprobs, scores
 from sweet_rl_trainer.train.reference_cache import ReferenceCache, content_key
@@ -40,22 +41,22 @@ def sequence(number, length=6):
 PAIRS = [[[sequence(n, 5 + n)], [sequence(n + 10), sequence(n + 20)]] for n in range(4)]
 
 
-def by_number(row):
-    """Return log-probabilities that say which tokens they are of."""
-    by_number.rows += 1
+def fake_logprobs(row):
+    """Return log-probabilities that identify their tokens, and count the rows."""
+    fake_logprobs.rows += 1
     return -row.targets - row.ids[row.predictors] / 100
 
 
 @pytest.fixture(autouse=True)
-def no_rows():
-    by_number.rows = 0
+def reset_row_count():
+    fake_logprobs.rows = 0
 
 
 def open_cache(folder, **changes):
     return ReferenceCache(folder, **{"model": "m", "precision": "float32", **changes})
 
 
-def by_hand(parts):
+def expected_logprobs(parts):
     return [
         -part.ids[place] - part.ids[place - 1] / 100
         for part in parts
@@ -63,40 +64,40 @@ def by_hand(parts):
     ]
 
 
-def test_one_number_is_kept_for_each_trajectory(tmp_path):
+def test_the_cache_keeps_one_weighted_sum_for_each_trajectory(tmp_path):
     cache = open_cache(tmp_path)
-    cache.fill(PAIRS, by_number, budget=40)
+    cache.fill(PAIRS, fake_logprobs, budget=40)
     for parts in (parts for pair in PAIRS for parts in pair):
         weights = [weight for part in parts for weight in part.token_weights if weight]
-        expected = sum(w * v for w, v in zip(weights, by_hand(parts), strict=True))
+        expected = sum(w * v for w, v in zip(weights, expected_logprobs(parts), strict=True))
         assert cache.get(parts).tolist() == pytest.approx([expected])
 
 
 @pytest.mark.parametrize("share", [False, True])
-def test_or_the_log_probability_of_each_token_that_counts(tmp_path, share):
+def test_the_kind_tokens_keeps_the_log_probability_of_each_counted_token(tmp_path, share):
     cache = open_cache(tmp_path)
-    cache.fill(PAIRS, by_number, kind="tokens", budget=40, share=share)
+    cache.fill(PAIRS, fake_logprobs, kind="tokens", budget=40, share=share)
     for parts in (parts for pair in PAIRS for parts in pair):
-        assert cache.get(parts, "tokens").tolist() == pytest.approx(by_hand(parts))
+        assert cache.get(parts, "tokens").tolist() == pytest.approx(expected_logprobs(parts))
 
 
-def test_what_is_known_is_not_computed_again_by_anyone(tmp_path):
-    open_cache(tmp_path).fill(PAIRS[:3], by_number, budget=40)
-    rows = by_number.rows
+def test_another_cache_in_the_folder_does_not_recompute_known_values(tmp_path):
+    open_cache(tmp_path).fill(PAIRS[:3], fake_logprobs, budget=40)
+    rows = fake_logprobs.rows
     assert rows > 1
     later = open_cache(tmp_path)
-    later.fill(PAIRS[:3], by_number, budget=40)
-    assert by_number.rows == rows
-    later.fill(PAIRS, by_number, budget=1000)
-    assert by_number.rows == rows + 1
+    later.fill(PAIRS[:3], fake_logprobs, budget=40)
+    assert fake_logprobs.rows == rows
+    later.fill(PAIRS, fake_logprobs, budget=1000)
+    assert fake_logprobs.rows == rows + 1
 
 
-def test_what_is_asked_for_twice_is_computed_once(tmp_path):
+def test_a_trajectory_in_two_pairs_is_computed_once(tmp_path):
     computed = []
 
     def count(row):
         computed.append(row.count)
-        return by_number(row)
+        return fake_logprobs(row)
 
     best = [sequence(1)]
     open_cache(tmp_path).fill([[best, [sequence(2)]], [best, [sequence(3)]]], count, budget=1000)
@@ -104,13 +105,13 @@ def test_what_is_asked_for_twice_is_computed_once(tmp_path):
 
 
 @pytest.mark.parametrize("changes", [{"model": "other"}, {"precision": "bfloat16"}])
-def test_another_model_or_precision_knows_nothing_of_it(tmp_path, changes):
-    open_cache(tmp_path).fill(PAIRS, by_number, budget=40)
+def test_another_model_or_precision_does_not_find_the_values(tmp_path, changes):
+    open_cache(tmp_path).fill(PAIRS, fake_logprobs, budget=40)
     with pytest.raises(UserError, match="fill the cache first"):
         open_cache(tmp_path, **changes).get(PAIRS[0][0])
 
 
-def test_the_key_is_of_ids_weights_and_how_they_are_parted():
+def test_the_key_depends_on_kind_ids_weights_and_split_into_sequences():
     one = Sequence([1, 2, 3], [0, 0.5, 0])
     keys = [
         content_key([one], "sum"),
@@ -124,18 +125,18 @@ def test_the_key_is_of_ids_weights_and_how_they_are_parted():
     assert content_key([one._replace(token_weights=[0, 9.0, 0])], "tokens") == keys[1]
 
 
-def test_half_a_line_is_cut_off_and_computed_again(tmp_path):
-    open_cache(tmp_path).fill(PAIRS, by_number, budget=40)
+def test_an_incomplete_line_is_removed_and_recomputed(tmp_path):
+    open_cache(tmp_path).fill(PAIRS, fake_logprobs, budget=40)
     (file,) = tmp_path.glob("*/*.jsonl")
     whole = file.read_bytes()
     file.write_bytes(whole[:-9])
     cache = open_cache(tmp_path)
-    cache.fill(PAIRS, by_number, budget=40)
+    cache.fill(PAIRS, fake_logprobs, budget=40)
     assert sorted(file.read_bytes().splitlines()) == sorted(whole.splitlines())
 
 
-def test_a_damaged_line_is_named(tmp_path):
-    open_cache(tmp_path).fill(PAIRS, by_number, budget=40)
+def test_a_damaged_line_is_reported_with_its_number(tmp_path):
+    open_cache(tmp_path).fill(PAIRS, fake_logprobs, budget=40)
     (file,) = tmp_path.glob("*/*.jsonl")
     lines = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(lines[0] + b"{]\n" + lines[2])
@@ -152,44 +153,44 @@ def until(row, left=[3]):
     left[0] -= 1
     if not left[0]:
         os.kill(os.getpid(), signal.SIGKILL)
-    return t.by_number(row)
-t.by_number.rows = 0
+    return t.fake_logprobs(row)
+t.fake_logprobs.rows = 0
 t.open_cache(Path({folder!r})).fill(t.PAIRS, until, budget=25)
 """
 
 
 @pytest.mark.weekly
-def test_what_was_computed_before_a_kill_is_kept(tmp_path):
+def test_values_computed_before_a_kill_are_kept(tmp_path):
     code = KILLED.format(tests=os.path.dirname(__file__), folder=str(tmp_path))
     killed = subprocess.run([sys.executable, "-c", code], check=False)
     assert killed.returncode == -signal.SIGKILL
     whole = tmp_path / "whole"
-    open_cache(whole).fill(PAIRS, by_number, budget=25)
-    rows, by_number.rows = by_number.rows, 0
+    open_cache(whole).fill(PAIRS, fake_logprobs, budget=25)
+    rows, fake_logprobs.rows = fake_logprobs.rows, 0
     resumed = open_cache(tmp_path)
-    resumed.fill(PAIRS, by_number, budget=25)
-    assert 0 < by_number.rows == rows - 2
+    resumed.fill(PAIRS, fake_logprobs, budget=25)
+    assert 0 < fake_logprobs.rows == rows - 2
     for parts in (parts for pair in PAIRS for parts in pair):
         assert torch.equal(resumed.get(parts), open_cache(whole).get(parts))
 
 
-def test_writers_have_files_of_their_own_and_read_one_another_s(tmp_path):
+def test_each_writer_has_its_own_file_and_reads_all_files(tmp_path):
     one, other = open_cache(tmp_path), open_cache(tmp_path, writer=1)
-    one.fill(PAIRS[:2], by_number, budget=40)
-    other.fill(PAIRS[2:], by_number, budget=40)
+    one.fill(PAIRS[:2], fake_logprobs, budget=40)
+    other.fill(PAIRS[2:], fake_logprobs, budget=40)
     one.reload()
     assert all(torch.equal(one.get(p), open_cache(tmp_path).get(p)) for pair in PAIRS for p in pair)
     assert len(list(tmp_path.glob("*/*.jsonl"))) == 2
 
 
-def test_a_second_writer_waits_and_does_not_compute_again(tmp_path):
-    open_cache(tmp_path).fill(PAIRS[:1], by_number, budget=40)
+def test_a_second_writer_waits_and_does_not_recompute_known_values(tmp_path):
+    open_cache(tmp_path).fill(PAIRS[:1], fake_logprobs, budget=40)
     (lock,) = tmp_path.glob("*/*.lock")
     rows = []
 
     def counted(row):
         rows.append(row)
-        return by_number(row)
+        return fake_logprobs(row)
 
     late = open_cache(tmp_path)
     second = Thread(target=late.fill, args=(PAIRS, counted), kwargs={"budget": 40})
@@ -202,37 +203,61 @@ def test_a_second_writer_waits_and_does_not_compute_again(tmp_path):
     assert sum(row.count for row in rows) == 2 * len(PAIRS[1:])
 
 
-def test_values_that_are_not_finite_are_refused_and_not_kept(tmp_path):
+def test_nonfinite_values_are_refused_and_not_kept(tmp_path):
     cache = open_cache(tmp_path)
     with pytest.raises(UserError, match="not finite"):
         cache.fill(PAIRS, lambda row: torch.full((len(row.targets),), torch.nan), budget=40)
     assert not any(file.read_bytes() for file in tmp_path.glob("*/*.jsonl"))
 
 
-def test_the_digest_is_of_configuration_and_weights_and_of_nothing_else(make_model, tmp_path):
+def test_the_digest_depends_on_configuration_and_weights_but_not_on_the_tokenizer(
+    make_model, tmp_path
+):
     model = make_model()
     model.save_pretrained(tmp_path / "a")
     model.save_pretrained(tmp_path / "b")
     (tmp_path / "b" / "tokenizer.json").write_text("{}")
-    digest = model_digest(tmp_path / "a")
-    assert model_digest(tmp_path / "b") == digest
+    first = model_digest(tmp_path / "a")
+    assert model_digest(tmp_path / "b") == first
+    config = (tmp_path / "b" / "config.json").read_text()
+    (tmp_path / "b" / "config.json").write_text(config.replace("256", "512"))
+    assert model_digest(tmp_path / "b") != first
+    (tmp_path / "b" / "config.json").write_text(config)
+    assert model_digest(tmp_path / "b") == first
     with torch.no_grad():
         model.lm_head.weight[0, 0] += 1
     model.save_pretrained(tmp_path / "b")
-    assert model_digest(tmp_path / "b") != digest
+    assert model_digest(tmp_path / "b") != first
 
 
-def test_a_model_is_hashed_again_only_when_its_files_have_changed(make_model, tmp_path):
+@pytest.fixture
+def hashed(monkeypatch):
+    """Return the list of files that are hashed from now on."""
+    files = []
+
+    def count(path):
+        files.append(path.name)
+        return file_digest(path)
+
+    monkeypatch.setattr(digest, "file_digest", count)
+    return files
+
+
+def test_the_digest_detects_changes_that_keep_size_and_modification_time(
+    make_model, tmp_path, hashed
+):
     make_model().save_pretrained(tmp_path)
     folder, weights = tmp_path, tmp_path / "model.safetensors"
     first = model_digest(folder)
     content = bytearray(weights.read_bytes())
     content[-1] ^= 1
-    weights.write_bytes(content)  # of the same size, at once
+    weights.write_bytes(content)  # same size, immediately
     assert (second := model_digest(folder)) != first
     time.sleep(SETTLED + 0.1)
     assert model_digest(folder) == second
+    hashed.clear()
     assert model_digest(folder) == second
+    assert not hashed
     before = weights.stat()
     content[-1] ^= 1
     weights.write_bytes(content)
@@ -240,17 +265,20 @@ def test_a_model_is_hashed_again_only_when_its_files_have_changed(make_model, tm
     assert model_digest(folder) == first
 
 
-def test_a_model_that_is_known_is_not_read_again(make_model, tmp_path):
-    make_model().config.save_pretrained(tmp_path)
-    with (tmp_path / "model.safetensors").open("wb") as file:
-        file.truncate(2**29)
-    time.sleep(SETTLED + 0.1)
-    seconds = []
-    for _ in range(2):
-        start = time.perf_counter()
-        model_digest(tmp_path)
-        seconds.append(time.perf_counter() - start)
-    assert seconds[1] < seconds[0] / 5
+def test_a_model_with_a_known_digest_is_not_read_again(make_model, tmp_path, hashed, monkeypatch):
+    monkeypatch.setattr(digest, "SETTLED", -60.0)
+    make_model().save_pretrained(tmp_path)
+    known = model_digest(tmp_path)
+    assert sorted(hashed) == ["config.json", "model.safetensors"]
+    assert model_digest(tmp_path) == known
+    assert len(hashed) == 2
+
+
+def test_a_recently_changed_model_is_read_again(make_model, tmp_path, hashed, monkeypatch):
+    monkeypatch.setattr(digest, "SETTLED", 60.0)
+    make_model().save_pretrained(tmp_path)
+    assert model_digest(tmp_path) == model_digest(tmp_path)
+    assert len(hashed) == 4
 
 
 def test_a_folder_without_weights_is_refused(make_model, tmp_path):
@@ -260,7 +288,7 @@ def test_a_folder_without_weights_is_refused(make_model, tmp_path):
 
 
 @pytest.mark.parametrize("share", [False, True])
-def test_a_model_scores_nothing_against_its_own_cached_reference(make_model, tmp_path, share):
+def test_a_model_scores_0_against_its_own_cached_reference(make_model, tmp_path, share):
     model = make_model("qwen2")
     cache = open_cache(tmp_path)
     cache.fill(PAIRS, lambda row: row_logprobs(model, model.config, row), budget=30)

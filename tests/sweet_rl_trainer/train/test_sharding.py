@@ -1,4 +1,4 @@
-"""Two processes, as `accelerate launch` starts them with the package's configurations, against one."""
+"""Training runs of two processes, started by `accelerate launch`, compared with runs of one process."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ KINDS = {
 GRADIENTS = {"ddp": "NoneType Tensor", "fsdp2": "NoneType DTensor"}
 """The embedding's gradient before each row of a step of two rows: from the second row on, FSDP2 shards it."""
 ROUNDING = 2**-8
-"""Tolerance in bfloat16: after one step all weights of an adapter's B have about one size, so they round alike."""
+"""Tolerance in bfloat16: after one step, all weights of an adapter's B have about one size and round the same way."""
 
 
 def start(folder, *before):
@@ -63,7 +63,7 @@ def weights(run, name="model.safetensors"):
 
 
 @pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
-def test_the_configurations_are_ones_of_accelerate(path):
+def test_accelerate_loads_each_configuration_of_the_package(path):
     config = load_config_from_file(str(path))
     assert (config.mixed_precision, config.num_machines) == ("no", 1)
 
@@ -105,7 +105,7 @@ def two(request, tmp_path_factory):
         ("exact-adapters", "adapter_model.safetensors"),
     ],
 )
-def test_two_processes_train_as_one_does(one, two, run, file):
+def test_two_processes_train_the_same_model_as_one(one, two, run, file):
     for ours, theirs in zip(
         log(two / run)[:-1], log(one / "whole" if run == "cut" else one / run)[:-1], strict=True
     ):
@@ -124,14 +124,14 @@ def test_two_processes_train_as_one_does(one, two, run, file):
 
 
 @pytest.mark.weekly
-def test_what_is_gone_on_with_ends_the_same(two):
+def test_a_run_resumed_by_two_processes_ends_with_the_same_weights(two):
     expected = weights(two / "whole")
     for name, value in weights(two / "cut").items():
         assert torch.equal(value, expected[name]), name
 
 
 @pytest.mark.weekly
-def test_in_bfloat16_too_the_model_begins_as_its_reference(one, two):
+def test_a_bfloat16_model_starts_equal_to_its_reference(one, two):
     for folder in (one, two):
         first = log(folder / "narrow")[0]
         assert first["margin"] == pytest.approx(0, abs=1e-6)

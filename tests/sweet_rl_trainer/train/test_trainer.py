@@ -1,4 +1,4 @@
-"""Training on tiny models, against plain loops and against itself."""
+"""Training of tiny models, compared with plain loops and with other training runs."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def weights(folder):
     return {name: value.clone() for name, value in model.state_dict().items()}
 
 
-def test_the_loss_begins_at_ln_2_and_falls(make_model, tmp_path):
+def test_the_loss_starts_at_ln_2_and_falls(make_model, tmp_path):
     run(make_model(), pairs(7), tmp_path / "run", epochs=8, likelihood_weight=0.0, beta=1.0)
     found = losses(tmp_path / "run")
     assert found[0] == pytest.approx(math.log(2), abs=1e-5)
@@ -127,7 +127,7 @@ def test_the_last_step_is_logged_even_if_log_every_does_not_divide_the_steps(mak
 
 
 def score(logits, side):
-    """Return Σ w log π of one sequence, and mean −log π, a token at a time."""
+    """Return Σ w log π and the mean −log π of one sequence, computed token by token."""
     (example,) = side.examples
     values = [
         (weight, torch.log_softmax(logits[place - 1], -1)[example.ids[place]])
@@ -137,7 +137,7 @@ def score(logits, side):
     return sum(w * v for w, v in values), -sum(v for _, v in values) / len(values)
 
 
-def by_hand(model, examples, order, *, lr, steps, warmup, beta=0.1, weight=0.01):
+def plain_training(model, examples, order, *, lr, steps, warmup, beta=0.1, weight=0.01):
     """Train sequence by sequence, with torch's AdamW and an explicit schedule, and return the losses."""
 
     def of(side):
@@ -149,7 +149,7 @@ def by_hand(model, examples, order, *, lr, steps, warmup, beta=0.1, weight=0.01)
         }
     optimizer = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.95), weight_decay=0.0)
     found = []
-    for step in range(3):
+    for step in range(steps):
         each = []
         for number in order(step):
             pair = examples[number]
@@ -181,43 +181,43 @@ def by_hand(model, examples, order, *, lr, steps, warmup, beta=0.1, weight=0.01)
     ("row_tokens", "share"),
     mostly(pytest.mark.weekly, product((1, 64, 1000), (False, True)), (1, False), (64, True)),
 )
-def test_three_steps_equal_a_plain_loop_however_rows_are_packed(
-    make_model, tmp_path, row_tokens, share
-):
+def test_three_steps_equal_a_plain_loop_for_any_packing(make_model, tmp_path, row_tokens, share):
     examples = pairs(4)
     changes = {"row_tokens": row_tokens, "share_beginnings": share, "learning_rate": 1e-3}
     run(make_model(), examples, tmp_path / "run", epochs=2, max_steps=3, **changes)
     plan = Plan(Packer(examples, None, settings(**changes)), settings(**changes))
     assert sorted(plan.numbers(0) + plan.numbers(1)) == [0, 1, 2, 3]
     model = make_model()
-    expected = by_hand(model, examples, plan.numbers, lr=1e-3, steps=3, warmup=1)
+    expected = plain_training(model, examples, plan.numbers, lr=1e-3, steps=3, warmup=1)
     assert losses(tmp_path / "run") == pytest.approx(expected, abs=1e-5)
     trained = weights(tmp_path / "run" / "model")
     for name, value in model.state_dict().items():
         torch.testing.assert_close(trained[name], value, atol=1e-5, rtol=0)
 
 
-def test_the_likelihood_is_of_the_chosen_sides_that_are_imitated_alone(make_model, tmp_path):
+def test_the_likelihood_counts_only_chosen_sides_that_are_imitated(make_model, tmp_path):
     every = pairs(4)
     examples = [replace(each, imitated=n != 2) for n, each in enumerate(every)]
     changes = {"learning_rate": 1e-3, "likelihood_weight": 0.5}
     run(make_model(), examples, tmp_path / "run", epochs=2, max_steps=3, **changes)
     plan = Plan(Packer(examples, None, settings()), settings())
-    expected = by_hand(make_model(), examples, plan.numbers, lr=1e-3, steps=3, warmup=1, weight=0.5)
+    expected = plain_training(
+        make_model(), examples, plan.numbers, lr=1e-3, steps=3, warmup=1, weight=0.5
+    )
     assert losses(tmp_path / "run") == pytest.approx(expected, abs=1e-5)
     with pytest.raises(UserError, match="examples changed"):
         run(make_model(), every, tmp_path / "run", epochs=2, max_steps=3, **changes)
 
 
 @pytest.mark.slow
-def test_gradient_checkpointing_changes_nothing(make_model, tmp_path):
+def test_gradient_checkpointing_does_not_change_the_losses(make_model, tmp_path):
     run(make_model(), pairs(5), tmp_path / "one")
     run(make_model(), pairs(5), tmp_path / "other", gradient_checkpointing=True)
     assert losses(tmp_path / "one") == pytest.approx(losses(tmp_path / "other"), abs=1e-6)
 
 
 @pytest.mark.weekly
-def test_bfloat16_is_close(make_model, tmp_path):
+def test_bfloat16_losses_are_close_to_float32_losses(make_model, tmp_path):
     run(make_model(), pairs(5), tmp_path / "one", max_steps=2)
     run(make_model(), pairs(5), tmp_path / "other", max_steps=2, precision="bfloat16")
     assert losses(tmp_path / "one") == pytest.approx(losses(tmp_path / "other"), abs=0.02)
@@ -242,7 +242,7 @@ DROPOUT = {"attention_dropout": 0.2}
 
 
 def whole_run(make_model, folder, *callbacks):
-    """Train seven steps over pairs, with dropout, evaluations and a best checkpoint."""
+    """Train for seven steps on pairs, with dropout, evaluations and a best checkpoint."""
     return run(
         make_model(**DROPOUT),
         pairs(10),
@@ -255,7 +255,7 @@ def whole_run(make_model, folder, *callbacks):
 
 
 @pytest.mark.slow
-def test_a_killed_run_goes_on_as_if_nothing_had_happened(make_model, tmp_path):
+def test_a_killed_run_resumes_to_identical_logs_and_weights(make_model, tmp_path):
     whole_run(make_model, tmp_path / "whole")
     code = (
         "import sys; from pathlib import Path; import pytest, test_trainer as t, conftest;"
@@ -286,13 +286,13 @@ def same_log(one, other):
 
 
 @pytest.mark.weekly
-def test_dropout_is_at_work_in_that_run(make_model, tmp_path):
+def test_dropout_is_active_in_the_run_that_is_killed(make_model, tmp_path):
     whole_run(make_model, tmp_path / "with")
     run(make_model(), pairs(10), tmp_path / "without", max_steps=7)
     assert losses(tmp_path / "with")[1] != pytest.approx(losses(tmp_path / "without")[1], abs=1e-6)
 
 
-def test_half_a_checkpoint_is_not_gone_on_with(make_model, tmp_path):
+def test_an_incomplete_checkpoint_is_not_resumed_from(make_model, tmp_path):
     run(make_model(), pairs(6), tmp_path / "whole", max_steps=4)
     run(make_model(), pairs(6), tmp_path / "run", max_steps=4, callbacks=[StopAt(3)])
     (tmp_path / "run" / "model").rename(tmp_path / "stopped")
@@ -303,7 +303,7 @@ def test_half_a_checkpoint_is_not_gone_on_with(make_model, tmp_path):
     assert losses(tmp_path / "run") == losses(tmp_path / "whole")
 
 
-def test_a_finished_run_is_left_as_it_is(make_model, tmp_path):
+def test_a_finished_run_is_returned_unchanged(make_model, tmp_path):
     model = run(make_model(), pairs(3), tmp_path / "run")
     before = (model / "model.safetensors").stat().st_mtime_ns
     assert run(make_model(), pairs(3), tmp_path / "run") == model
@@ -311,9 +311,7 @@ def test_a_finished_run_is_left_as_it_is(make_model, tmp_path):
 
 
 @pytest.mark.slow
-def test_values_of_the_reference_are_kept_apart_by_what_they_were_computed_with(
-    make_model, tmp_path
-):
+def test_reference_values_are_cached_separately_per_attention_implementation(make_model, tmp_path):
     for changes in ({}, {"attn_implementation": "eager"}):
         run(make_model(**changes), pairs(3), tmp_path / str(len(changes)), max_steps=1)
     kept = [folder.name.partition("-")[2] for folder in (tmp_path / "reference").iterdir()]
@@ -332,21 +330,21 @@ def test_the_folder_of_another_run_is_refused(make_model, tmp_path, changes, nam
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_a_folder_with_something_else_in_it_is_refused(make_model, tmp_path):
+def test_a_folder_with_unrelated_files_is_refused(make_model, tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "thesis.tex").write_text("")
     with pytest.raises(UserError, match="contains no run"):
         run(make_model(), pairs(3), tmp_path / "run")
 
 
-def test_a_run_that_was_killed_while_it_wrote_its_record_begins_again(make_model, tmp_path):
+def test_a_run_killed_while_writing_its_record_starts_over(make_model, tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "run.part").write_text('{"settings": {"sco')
     assert run(make_model(), pairs(3), tmp_path / "run", epochs=1).is_dir()
 
 
-class Spoil(StopAt):
-    """After a step, the embedding (or its gradient) of a token is not a number, if a row holds it."""
+class MakeNonfinite(StopAt):
+    """A callback that replaces the embedding or its gradient with NaN after a step, in rows with a given token."""
 
     def __init__(self, model, step, token, what):
         super().__init__(step)
@@ -367,7 +365,7 @@ class Spoil(StopAt):
 
 
 @pytest.mark.parametrize("what", ["loss", "gradient"])
-def test_what_is_not_finite_stops_and_names_the_examples(make_model, tmp_path, what):
+def test_a_nonfinite_value_stops_the_run_and_names_the_examples(make_model, tmp_path, what):
     model, examples = make_model(), pairs(9)
     for number, pair in enumerate(examples):
         pair.chosen.examples[0].ids[0] = 66 if number == 4 else 0
@@ -381,7 +379,7 @@ def test_what_is_not_finite_stops_and_names_the_examples(make_model, tmp_path, w
             examples,
             tmp_path / "run",
             row_tokens=1,
-            callbacks=[Spoil(model, 2, 66, what)],
+            callbacks=[MakeNonfinite(model, 2, 66, what)],
         )
     batch = plan.numbers(step) if what == "gradient" else [4]
     names = "; ".join(f"good-0-{number} over bad-0-{number}" for number in batch)
@@ -392,7 +390,7 @@ def test_what_is_not_finite_stops_and_names_the_examples(make_model, tmp_path, w
     assert not (tmp_path / "run" / "model").exists()
 
 
-def test_held_out_pairs_are_evaluated_and_the_best_model_is_what_remains(make_model, tmp_path):
+def test_training_stops_early_and_saves_the_best_held_out_model(make_model, tmp_path):
     held_out = pairs(5, seed=1)
     steps = {"max_steps": 20, "epochs": 20}
     folder = tmp_path / "run"
@@ -405,7 +403,7 @@ def test_held_out_pairs_are_evaluated_and_the_best_model_is_what_remains(make_mo
     best = max(range(len(found)), key=lambda n: (accuracies[n], -losses[n]))
     assert best > first, "of equal accuracies the one with the lower loss"
     assert found[-1]["step"] == 2 * len(found) < 20
-    assert accuracies[best] == pytest.approx(by_hand_accuracy(make_model(), done, held_out))
+    assert accuracies[best] == pytest.approx(plain_accuracy(make_model(), done, held_out))
     assert torch.equal(
         weights(done)["lm_head.weight"],
         weights(folder / f"checkpoint-{found[best]['step']}")["lm_head.weight"],
@@ -426,9 +424,7 @@ class KillAtSave(TrainerCallback):
 
 
 @pytest.mark.slow
-def test_a_run_that_was_killed_when_its_patience_had_ended_is_not_trained_further(
-    make_model, tmp_path
-):
+def test_a_run_killed_after_its_patience_ended_is_not_trained_further(make_model, tmp_path):
     def stop_early(name, *callbacks):
         given = {"held_out": pairs(5, seed=1), "callbacks": callbacks}
         steps = {"max_steps": 20, "epochs": 20, "patience": 1}
@@ -446,7 +442,7 @@ def test_a_run_that_was_killed_when_its_patience_had_ended_is_not_trained_furthe
     assert all(torch.equal(value, expected[name]) for name, value in weights(resumed).items())
 
 
-def by_hand_accuracy(before, folder, examples):
+def plain_accuracy(before, folder, examples):
     after = AutoModelForCausalLM.from_pretrained(folder)
 
     def gain(side):
@@ -457,7 +453,7 @@ def by_hand_accuracy(before, folder, examples):
     return sum(bool(gain(e.chosen) > gain(e.rejected)) for e in examples) / len(examples)
 
 
-def test_rejection_fine_tuning_is_the_mean_likelihood_of_successes(make_model, tmp_path):
+def test_rejection_fine_tuning_minimizes_the_mean_nll_of_successes(make_model, tmp_path):
     chance = random.Random(3)
     won = [side(f"won-{n}", chance, "trajectory-mean") for n in range(6)]
     done = run(
@@ -480,7 +476,7 @@ def test_rejection_fine_tuning_is_the_mean_likelihood_of_successes(make_model, t
 
 @pytest.mark.weekly
 @pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing.:FutureWarning")  # peft's
-def test_lora_trains_the_adapters_only_and_goes_on_exactly(make_model, tmp_path):
+def test_lora_trains_only_adapters_and_resumes_to_identical_losses(make_model, tmp_path):
     options = {
         "adapters": LoraSettings(rank=4, dropout=0.1),
         "max_steps": 4,
@@ -503,23 +499,23 @@ def test_lora_trains_the_adapters_only_and_goes_on_exactly(make_model, tmp_path)
     assert losses(tmp_path / "cut") == losses(tmp_path / "whole")
 
 
-def test_pairs_are_not_taken_for_successes(make_model, tmp_path):
+def test_pairs_are_refused_in_place_of_successes(make_model, tmp_path):
     with pytest.raises(ValueError, match="pass pairs; otherwise, pass successes"):
         run(make_model(), pairs(3), tmp_path / "run", success=True)
     assert not (tmp_path / "run").exists()
 
 
-def test_lora_needs_layers_that_are_there(make_model):
+def test_lora_on_missing_layers_is_refused(make_model):
     with pytest.raises(UserError, match="LoRA on nowhere"):
         adapt(make_model(), LoraSettings(targets=("nowhere",)))
 
 
-def test_weights_that_small_steps_cannot_change_are_refused(make_model, tmp_path):
+def test_full_training_of_bfloat16_weights_is_refused(make_model, tmp_path):
     with pytest.raises(UserError, match="load the model in float32"):
         run(make_model().bfloat16(), pairs(3), tmp_path / "run")
 
 
-def test_processes_run_as_many_rows_each_and_every_example_once():
+def test_processes_run_equally_many_rows_and_each_example_once():
     examples = pairs(11)
     for world in (1, 2, 3, 4, 16):
         packers = [

@@ -1,4 +1,4 @@
-"""The value baseline against plain loops over the hidden states of a causal language model with the same weights."""
+"""The value baseline, compared with plain loops over the hidden states of a causal model with the same weights."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Dialogue(Side):
 
 
 def side(name, chance, rule="turn-mean"):
-    """Return a side that begins as all others do, so that there is a beginning to share."""
+    """Return a side that starts with the same tokens as all others, so that there is a prefix to share."""
     turns = [-1, -1, 0, 0]
     for turn in range(1, chance.randint(2, 4)):
         turns += [-1] * chance.randint(2, 5) + [turn] * chance.randint(1, 6)
@@ -96,7 +96,7 @@ def groups_of(examples):
 
 @pytest.fixture
 def make_value_model(make_model, tmp_path):
-    """Return `make_value_model(kind, head=True)`: optionally with a nonzero head; and the causal language model."""
+    """Return `make_value_model(kind, head=True)`: a value model, perhaps with a random head, and its causal model."""
 
     def make(kind="llama", head=False, **changes):
         causal = make_model(kind, **changes)
@@ -116,7 +116,7 @@ def random_head():
 
 
 def value_of(causal, head, dialogue, rule="turn-mean"):
-    """Return S, the head on the mean hidden state of each turn, by the formulas of the rules."""
+    """Return S, the head applied to hidden states of the turns, by the formula of the rule."""
     (example,) = dialogue.examples
     ids = torch.tensor([list(example.ids)])
     hidden = causal(input_ids=ids, output_hidden_states=True).hidden_states[-1][0]
@@ -151,7 +151,7 @@ def assert_close(one, other):
 @pytest.mark.parametrize("share", [False, True])
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("kind", ["llama", "qwen2"])
-def test_scores_losses_and_gradients_are_those_of_the_formulas(make_value_model, kind, rule, share):
+def test_scores_losses_and_gradients_equal_the_formulas(make_value_model, kind, rule, share):
     model, causal = make_value_model(kind, head=True)
     examples = pairs(3, rule=rule)
     row = lay_out(groups_of(examples), share=share)
@@ -173,7 +173,7 @@ def test_scores_losses_and_gradients_are_those_of_the_formulas(make_value_model,
 
 
 @pytest.mark.parametrize("kind", ["mistral", "qwen2 with windows", "gemma2"])
-def test_packed_is_as_unpacked(make_value_model, kind):
+def test_packed_losses_equal_unpacked_losses(make_value_model, kind):
     model, causal = make_value_model(kind, head=True)
     examples = pairs(3)
     with torch.no_grad():
@@ -185,7 +185,7 @@ def test_packed_is_as_unpacked(make_value_model, kind):
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen2"])
-def test_at_the_start_every_score_is_0_and_only_the_head_has_a_gradient(make_value_model, kind):
+def test_an_untrained_model_scores_0_and_only_its_head_has_a_gradient(make_value_model, kind):
     model, _ = make_value_model(kind)
     found = losses_of(model, lay_out(groups_of(pairs(3))))
     assert found.losses.tolist() == [torch.tensor(math.log(2)).item()] * 3
@@ -196,7 +196,7 @@ def test_at_the_start_every_score_is_0_and_only_the_head_has_a_gradient(make_val
     assert moved == {"score.weight"}
 
 
-def test_sequences_that_see_one_another_are_found_though_every_value_is_0(make_value_model):
+def test_attention_across_sequences_is_detected_even_if_every_value_is_0(make_value_model):
     def everything_before(module, query, key, value, mask, scaling, **kwargs):
         key, value = (each.repeat_interleave(2, 1) for each in (key, value))
         seen = scaled_dot_product_attention(query, key, value, is_causal=True, scale=scaling)
@@ -225,13 +225,13 @@ def test_human_and_system_tokens_get_no_gradient(make_value_model):
     assert kept[0].grad[0].ne(0).any(dim=1).tolist() == said
 
 
-def test_there_is_no_likelihood_to_log():
+def test_metrics_without_a_likelihood_have_no_nll():
     found = pair_losses(torch.tensor([3.0, 1.0]), None, beta=1.0, likelihood_weight=0.0)
     assert "nll" not in found.metrics()
     assert found.losses.item() == pytest.approx(math.log1p(math.exp(-2)))
 
 
-def test_values_are_float32_products_whatever_autocast_says(make_value_model):
+def test_values_are_float32_products_under_autocast(make_value_model):
     model, _ = make_value_model(head=True)
     kept = []
     model.score.register_forward_pre_hook(lambda _, inputs: kept.append(inputs[0]))
@@ -269,7 +269,7 @@ def losses(folder):
     return [line["loss"] for line in log(folder) if "loss" in line]
 
 
-def by_hand(causal, head, examples, order, *, lr, steps, warmup):
+def plain_training(causal, head, examples, order, *, lr, steps, warmup):
     """Train pair by pair, with torch's AdamW and an explicit schedule, and return the losses."""
     body = [value for name, value in causal.named_parameters() if not name.startswith("lm_head")]
     optimizer = torch.optim.AdamW([*body, head], betas=(0.9, 0.95), weight_decay=0.0)
@@ -292,7 +292,7 @@ def by_hand(causal, head, examples, order, *, lr, steps, warmup):
 
 
 @pytest.mark.parametrize(("row_tokens", "share"), [(1, True), (64, False), (1000, True)])
-def test_four_steps_equal_a_plain_loop_however_rows_are_packed(
+def test_four_steps_equal_a_plain_loop_for_any_packing(
     make_value_model, tmp_path, row_tokens, share
 ):
     examples = pairs(4)
@@ -301,7 +301,7 @@ def test_four_steps_equal_a_plain_loop_however_rows_are_packed(
     done = run(model, examples, tmp_path / "run", **changes)
     plan = Plan(Packer(examples, None, settings(**changes)), settings(**changes))
     head = torch.zeros(1, HIDDEN, requires_grad=True)
-    expected = by_hand(causal, head, examples, plan.numbers, lr=1e-3, steps=4, warmup=1)
+    expected = plain_training(causal, head, examples, plan.numbers, lr=1e-3, steps=4, warmup=1)
     assert expected[0] == expected[1] == pytest.approx(math.log(2))  # the first learning rate is 0
     assert losses(tmp_path / "run") == pytest.approx(expected, abs=1e-5)
     trained = load_file(done / "model.safetensors")
@@ -310,7 +310,7 @@ def test_four_steps_equal_a_plain_loop_however_rows_are_packed(
         torch.testing.assert_close(value, causal.get_parameter(name).data, atol=1e-5, rtol=0)
 
 
-def test_held_out_accuracy_chooses_the_model(make_value_model, tmp_path):
+def test_held_out_accuracy_selects_the_saved_model(make_value_model, tmp_path):
     held_out = pairs(5, seed=1)
     model, _ = make_value_model()
     done = run(model, pairs(6), tmp_path / "run", held_out=held_out, epochs=6, patience=2)
@@ -325,7 +325,7 @@ def test_held_out_accuracy_chooses_the_model(make_value_model, tmp_path):
 
 
 def loaded(folder):
-    """Return the head and the backbone that a folder's files hold, apart from our own loading."""
+    """Return the head and the backbone in a folder, loaded without our own code."""
     head = load_file(folder / "model.safetensors")["score.weight"]
     return head, AutoModelForCausalLM.from_pretrained(folder)
 
@@ -346,7 +346,9 @@ LORA = {"adapters": LoraSettings(rank=4, dropout=0.1)}
     "options",
     [pytest.param({}, id="full"), pytest.param(LORA, id="LoRA", marks=pytest.mark.weekly)],
 )
-def test_a_run_that_was_cut_goes_on_exactly(make_value_model, tmp_path, options):
+def test_an_interrupted_run_resumes_to_identical_losses_and_weights(
+    make_value_model, tmp_path, options
+):
     def start(folder, *callbacks):
         model, _ = make_value_model(attention_dropout=0.2)
         held_out = pairs(3, seed=1)
@@ -374,7 +376,7 @@ def values(model, examples):
         return row_values(model.eval(), model.config, row)
 
 
-def test_what_is_saved_gives_the_same_values_also_as_an_ordinary_checkpoint(
+def test_a_saved_model_also_loads_as_a_token_classifier_with_equal_values(
     make_value_model, tmp_path
 ):
     model, _ = make_value_model()
@@ -392,7 +394,7 @@ def test_what_is_saved_gives_the_same_values_also_as_an_ordinary_checkpoint(
 
 
 @pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing.:FutureWarning")  # peft's
-def test_adapters_are_trained_and_saved_with_the_head_and_nothing_else(make_value_model, tmp_path):
+def test_only_adapters_and_the_head_are_trained_and_saved(make_value_model, tmp_path):
     model, causal = make_value_model()
     examples = pairs(6)
     done = run(model, examples, tmp_path / "run", **LORA)
@@ -417,7 +419,7 @@ def test_adapters_are_trained_and_saved_with_the_head_and_nothing_else(make_valu
     )
 
 
-def test_a_base_model_gets_a_head_that_is_0_and_keeps_its_hidden_states(make_value_model):
+def test_a_base_model_gets_a_zero_head_and_keeps_its_hidden_states(make_value_model):
     model, causal = make_value_model("qwen2")
     assert has_value_head(model)
     assert not has_value_head(causal)
@@ -431,7 +433,7 @@ def test_a_base_model_gets_a_head_that_is_0_and_keeps_its_hidden_states(make_val
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing.:FutureWarning")  # peft's
-def test_trained_value_models_are_loaded_by_name(make_value_model, tmp_path):
+def test_load_trained_restores_full_and_adapter_value_models(make_value_model, tmp_path):
     base, examples = tmp_path / "base llama", pairs(6)
     whole = run(make_value_model()[0], examples, tmp_path / "whole")
     model = load_trained(whole, base, device="cpu", score="value")
@@ -451,7 +453,7 @@ def test_models_without_a_token_classifier_are_refused(make_model, tmp_path):
         load_value_model(tmp_path / "granite")
 
 
-def test_checkpoints_that_do_not_fit_are_refused(make_value_model, make_model, tmp_path):
+def test_checkpoints_that_do_not_fit_a_value_model_are_refused(make_model, tmp_path):
     folder = tmp_path / "three"
     config = make_model().config
     config.num_labels = 3
@@ -474,7 +476,7 @@ def test_checkpoints_that_do_not_fit_are_refused(make_value_model, make_model, t
         (False, {}, "has no value head; load it with"),
     ],
 )
-def test_the_other_kind_of_model_is_refused(
+def test_a_model_of_the_wrong_kind_for_the_score_is_refused(
     make_value_model, make_model, tmp_path, value, changes, words
 ):
     model = make_value_model()[0] if value else make_model()
@@ -486,7 +488,7 @@ def test_the_other_kind_of_model_is_refused(
         )
 
 
-def test_values_have_neither_references_nor_successes(make_value_model, tmp_path):
+def test_value_training_refuses_references_and_successes(make_value_model, tmp_path):
     model, _ = make_value_model()
     given = {"settings": settings(), "folder": tmp_path / "run", "origin": "tiny"}
     with pytest.raises(ValueError, match="value models have no reference"):
@@ -496,13 +498,13 @@ def test_values_have_neither_references_nor_successes(make_value_model, tmp_path
     assert not (tmp_path / "run").exists()
 
 
-def test_a_likelihood_of_values_cannot_be_said():
+def test_a_likelihood_weight_is_refused_for_value_scores():
     with pytest.raises(UserError, match=r'likelihood_weight 0\.01: must be 0 with score = "value"'):
         TrainSettings(score="value")
 
 
 @pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing.:FutureWarning")  # peft's
-def test_adapters_of_a_value_model_spare_its_head(make_value_model):
+def test_the_head_of_an_adapted_value_model_is_trained_directly(make_value_model):
     adapted = adapt(make_value_model()[0], LoraSettings(rank=2))
     trained = {name for name, value in adapted.named_parameters() if value.requires_grad}
     (head,) = (name for name in trained if "lora_" not in name)
@@ -531,7 +533,7 @@ def three_steps(base, folder):
 
 @pytest.mark.weekly
 @pytest.mark.parametrize("wrapped", [{}, FSDP2], ids=["DDP", "FSDP2"])
-def test_two_processes_train_as_one_does(make_value_model, tmp_path, wrapped):
+def test_two_processes_train_the_same_model_as_one(make_value_model, tmp_path, wrapped):
     make_value_model()
     base, script = tmp_path / "base llama", tmp_path / "both.py"
     script.write_text(TWO)

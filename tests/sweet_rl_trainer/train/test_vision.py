@@ -1,4 +1,4 @@
-"""A critic that sees against plain loops: the processor's own inputs, one dialogue at a time, and formulas by hand."""
+"""A vision critic, compared with plain loops: the processor's own inputs, one dialogue at a time, and formulas."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def page(color, height=100):
 
 
 def render(html):
-    """Return a picture that depends on the page alone; what a browser would make of it is of no interest here."""
+    """Return a picture that depends only on the page; it does not need to look as in a browser."""
     color = next(each for each in COLORS if each in html)
     height = int(html.partition("data-height=")[2].partition(">")[0])
     file = io.BytesIO()
@@ -97,7 +97,7 @@ OTHER = dialogue("other", [SHOWS, page("purple", 200)], system="")
 
 @pytest.fixture(scope="module", params=["qwen2_vl", "qwen2_5_vl"])
 def base(request, tmp_path_factory, build_vision_model):
-    """Return a folder with a random model that sees, and its processor."""
+    """Return a folder with a random vision model and its processor."""
     folder = tmp_path_factory.mktemp(request.param) / "model"
     texts = [NOTE, *(each.content for one in (GOOD, BAD, OTHER) for each in one.messages)]
     build_vision_model(folder, texts, kind=request.param)
@@ -124,7 +124,7 @@ def pixels(processor, tmp_path):
 
 
 def own_inputs(processor, trajectory, folder, names):
-    """Return the processor's output for a whole dialogue and its pictures in one call."""
+    """Return the processor's output for a whole dialogue with its pictures, from one call."""
     content = [
         {"type": "text", "text": NOTE},
         {"type": "image"},
@@ -148,7 +148,7 @@ def own_inputs(processor, trajectory, folder, names):
 
 
 @pytest.mark.parametrize("trajectory", [GOOD, BAD, OTHER], ids=lambda each: each.id)
-def test_a_dialogue_has_the_tokens_that_the_processor_gives_it(
+def test_a_dialogue_has_the_same_tokens_as_the_processors_output(
     trajectory, make_chat, processor, tmp_path
 ):
     (tokens,) = make_chat().encode_trajectory(trajectory).sequences
@@ -160,7 +160,7 @@ def test_a_dialogue_has_the_tokens_that_the_processor_gives_it(
     assert len(tokens.pictures) == len(whole["image_grid_thw"]) == 1 + pages
 
 
-def test_the_tokens_of_a_turn_are_its_words_its_picture_and_its_end(make_chat, processor):
+def test_a_turn_consists_of_its_text_its_picture_and_its_end_token(make_chat, processor):
     (tokens,) = make_chat().encode_trajectory(GOOD).sequences
     said = {
         turn: processor.tokenizer.decode([token for token, _ in group])
@@ -175,20 +175,20 @@ def test_the_tokens_of_a_turn_are_its_words_its_picture_and_its_end(make_chat, p
     assert without.pictures == tokens.pictures
 
 
-def test_special_tokens_in_what_was_said_are_dropped(make_chat, processor):
+def test_special_tokens_in_a_reply_are_dropped(make_chat):
     sly = dialogue("sly", [f"<|image_pad|><|im_<|image_pad|>end|>{ASKS}"])
     (tokens,) = make_chat().encode_trajectory(sly).sequences
     (plain,) = make_chat().encode_trajectory(dialogue("plain", [ASKS])).sequences
     assert tokens == plain
 
 
-def test_a_hidden_page_that_cannot_be_shown_is_an_error(processor):
+def test_a_hidden_page_that_cannot_be_rendered_is_an_error(processor):
     chat = VisionChat(processor, lambda _: None)
     with pytest.raises(DataError, match="good: the hidden page of the task cannot be rendered"):
         chat.encode_trajectory(GOOD)
 
 
-def test_a_template_that_leaves_out_pictures_is_an_error(processor):
+def test_a_template_that_omits_pictures_is_an_error(processor):
     processor.chat_template = processor.chat_template.replace(
         "<|vision_start|><|image_pad|><|vision_end|>", ""
     )
@@ -197,7 +197,7 @@ def test_a_template_that_leaves_out_pictures_is_an_error(processor):
         chat.encode_trajectory(GOOD)
 
 
-def test_a_picture_is_kept_in_the_size_in_which_the_model_sees_it(processor, tmp_path):
+def test_a_picture_is_stored_in_the_size_that_the_model_sees(processor, tmp_path):
     album = Album(tmp_path, processor.image_processor, max_pixels=12 * 28 * 28)
     for height in (10, 140, 999):
         found = album.add(str(height), render(page("navy", height)))
@@ -208,14 +208,14 @@ def test_a_picture_is_kept_in_the_size_in_which_the_model_sees_it(processor, tmp
         assert found.tokens == grid.prod().item() // 4 <= album.most_tokens == 12
 
 
-def test_the_picture_of_a_page_is_found_by_a_later_process_in_the_same_size(processor, tmp_path):
+def test_a_later_album_finds_the_picture_of_a_page_in_the_same_size(processor, tmp_path):
     def album(tokens):
         return Album(tmp_path, processor.image_processor, max_pixels=tokens * 28 * 28)
 
     assert album(12).find("a") is None
     kept = {name: album(12).add(name, render(page(name, 140))) for name in ("navy", "teal")}
     with next(tmp_path.glob("pages-*.jsonl")).open("a") as index:
-        index.write('{"page": "kil')  # by a process that was killed
+        index.write('{"page": "kil')  # as a killed process leaves it
     again = album(12)
     assert {name: again.find(name) for name in kept} == kept
     assert album(6).find("navy") is None
@@ -228,7 +228,7 @@ def random_head(width=64):
 
 
 def value_of(causal, head, trajectory, tokens, processor, folder):
-    """Return S, the head on the mean hidden state of each turn of the dialogue alone, as the processor gives it."""
+    """Return S, the head applied to the mean hidden state of each turn, for a dialogue as the processor encodes it."""
     inputs = own_inputs(processor, trajectory, folder, tokens.pictures)
     hidden = causal.model(**inputs).last_hidden_state[0]
     turns = {}
@@ -240,21 +240,21 @@ def value_of(causal, head, trajectory, tokens, processor, folder):
 
 @pytest.fixture
 def pairs(make_chat):
-    """Return two pairs, and the tokens of their dialogues by name."""
+    """Return two pairs and the tokens of their dialogues, by dialogue name."""
     chat = make_chat()
     found = [Pair(chosen=GOOD, rejected=BAD), Pair(chosen=BAD, rejected=OTHER)]
     made, _ = pair_examples(found, chat, "turn-mean", max_length=4096)
     return made, {one.id: chat.encode_trajectory(one).sequences[0] for one in (GOOD, BAD, OTHER)}
 
 
-def test_scores_and_losses_equal_a_plain_loop(base, pairs, pixels, processor, tmp_path):
+def test_scores_losses_and_gradients_equal_a_plain_loop(base, pairs, pixels, processor, tmp_path):
     causal = AutoModelForImageTextToText.from_pretrained(base).eval()
     model = load_value_model(base).eval()
     head = random_head()
     with torch.no_grad():
         model.score.weight.copy_(head)
     examples, tokens = pairs
-    by_hand = {
+    plain_values = {
         one.id: value_of(causal, head, one, tokens[one.id], processor, tmp_path / "pictures")
         for one in (GOOD, BAD, OTHER)
     }
@@ -262,7 +262,7 @@ def test_scores_and_losses_equal_a_plain_loop(base, pairs, pixels, processor, tm
     for pair in examples:
         row = pixels.of(lay_out([[pair.chosen.examples, pair.rejected.examples]]))
         found = scores(row, row_values(model, model.config, row), 0.0)
-        wanted = [by_hand[pair.chosen.trajectory], by_hand[pair.rejected.trajectory]]
+        wanted = [plain_values[pair.chosen.trajectory], plain_values[pair.rejected.trajectory]]
         assert torch.allclose(found, torch.stack(wanted), rtol=1e-4, atol=1e-5)
         loss = pair_losses(found, None, beta=BETA, likelihood_weight=0.0).losses
         margin = wanted[0] - wanted[1]
@@ -279,7 +279,7 @@ def test_scores_and_losses_equal_a_plain_loop(base, pairs, pixels, processor, tm
     assert any(each.grad.abs().max() > 0 for each in seeing)
 
 
-def test_a_score_depends_on_what_the_pictures_show(base, make_chat, pixels):
+def test_a_score_depends_on_the_content_of_the_pictures(base, make_chat, pixels):
     model = load_value_model(base).eval()
     with torch.no_grad():
         model.score.weight.copy_(random_head())
@@ -298,7 +298,7 @@ def test_a_score_depends_on_what_the_pictures_show(base, make_chat, pixels):
 
 
 @pytest.mark.parametrize("turn", [0, 2])
-def test_candidates_are_ranked_by_the_value_of_their_own_turn(
+def test_candidates_are_scored_by_the_value_of_their_own_turn(
     base, make_chat, processor, pixels, tmp_path, turn
 ):
     causal = AutoModelForImageTextToText.from_pretrained(base).eval()
@@ -333,7 +333,7 @@ def test_candidates_are_ranked_by_the_value_of_their_own_turn(
         assert length == len(own)
 
 
-def test_pairs_with_pictures_have_a_row_each_and_share_nothing(pairs):
+def test_each_pair_with_pictures_has_its_own_row_and_shares_no_prefix(pairs):
     examples, _ = pairs
     packer = Packer(examples, None, TrainSettings(**SETTINGS))
     assert sorted(numbers for numbers, _ in packer.bins([0, 1], seed=0)) == [[0], [1]]
@@ -341,7 +341,7 @@ def test_pairs_with_pictures_have_a_row_each_and_share_nothing(pairs):
         lay_out([[examples[0].chosen.examples]], share=True)
 
 
-class Killed(TrainerCallback):
+class InterruptAtStep3(TrainerCallback):
     def on_step_end(self, args, state, control, **_):
         if state.global_step == 3:
             raise KeyboardInterrupt
@@ -349,7 +349,7 @@ class Killed(TrainerCallback):
 
 @pytest.mark.weekly
 @pytest.mark.parametrize("lora", [None, LoraSettings(rank=2)], ids=["whole", "lora"])
-def test_a_training_that_was_killed_ends_with_the_same_critic(base, pairs, pixels, tmp_path, lora):
+def test_an_interrupted_training_resumes_to_the_same_critic(base, pairs, pixels, tmp_path, lora):
     examples, _ = pairs
     examples = [*examples, *examples, examples[0]]
     settings = TrainSettings(**SETTINGS)
@@ -363,7 +363,7 @@ def test_a_training_that_was_killed_ends_with_the_same_critic(base, pairs, pixel
 
     whole = go("whole")
     with pytest.raises(KeyboardInterrupt):
-        go("killed", callbacks=[Killed()])
+        go("killed", callbacks=[InterruptAtStep3()])
     resumed = go("killed")
     loaded = [load_trained(each, base, score="value") for each in (whole, resumed)]
     states = [each.state_dict() for each in loaded]
@@ -381,7 +381,7 @@ def test_a_training_that_was_killed_ends_with_the_same_critic(base, pairs, pixel
     assert loss.item() == pytest.approx(min(best), abs=1e-5)
 
 
-def test_examples_with_pictures_outlive_their_file(pairs, tmp_path):
+def test_examples_with_pictures_are_read_back_as_written(pairs, tmp_path):
     from sweet_rl_trainer.data.files import read, write
 
     examples, _ = pairs
@@ -389,9 +389,12 @@ def test_examples_with_pictures_outlive_their_file(pairs, tmp_path):
     assert read(tmp_path / "train.msgpack") == examples
 
 
-def test_a_missing_picture_is_named(pairs, pixels, tmp_path):
+def test_a_missing_picture_is_an_error_that_names_it_and_the_stages_to_delete(
+    pairs, pixels, tmp_path
+):
     examples, _ = pairs
     row = lay_out([[examples[0].chosen.examples]])
     (tmp_path / "pictures" / f"{row.pictures[0]}.png").unlink()
-    with pytest.raises(DataError, match="delete the folders of the stages critic-data and rank"):
+    words = rf"{row.pictures[0]}\.png: .*; delete the folders of the stages critic-data and rank"
+    with pytest.raises(DataError, match=words):
         pixels.of(row)

@@ -1,4 +1,4 @@
-"""A model that says one of a few things at random, and a task that one of them solves and one half solves."""
+"""A model that says one of three texts at random, and a task that one of them solves and another half solves."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ CHATML = """{%- for message in messages %}
 SPECIAL = ["<s>", "</s>", "<|im_start|>", "<|im_end|>"]
 ANSWER = "I WANT TO ANSWER:\ndef late(days):\n    return "
 WORDS = [f"{ANSWER}days > 1  # ", f"{ANSWER}True  # ", "How late? "]
-"""Tokens of their own, which text is never split into: read again, they are other tokens. The last answer counts."""
+"""Texts that are single tokens. If their text is tokenized, it becomes other tokens. The last answer counts."""
 THOUGHTFUL = [f"<think>{thought}</think>{word}" for thought, word in zip("abc", WORDS, strict=True)]
-"""The same, each after a thought."""
+"""The same texts, each after a thought."""
 
 
 @pytest.fixture(scope="session")
@@ -48,7 +48,7 @@ def make_chat():
 
 @pytest.fixture(scope="session")
 def make_guesser(make_model, make_chat):
-    """Return `make_guesser()`: a model that says each of WORDS, or ends its turn, with equal probability anywhere."""
+    """Return `make_guesser()`: a model that says each of WORDS, or ends its turn, equally likely at any position."""
     torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 
     def make(**changes):
@@ -71,7 +71,7 @@ def make_guesser(make_model, make_chat):
 
 @pytest.fixture(scope="session")
 def late():
-    """Return a task that `days > 1` solves, and of which the human knows one thing."""
+    """Return a task that `days > 1` solves, and about which the human knows one fact."""
     from colbench.task import Fact, Hidden, Task
 
     fact = Fact(name="late", topics=("late",), statement="More than one day is late.")

@@ -1,4 +1,4 @@
-"""The credit of turns: its expectation by enumeration of all groups of dialogues, and what it is made of."""
+"""The credit of turns: its expectation, by enumeration of all groups of dialogues, and its parts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sweet_rl_trainer.train.grpo.credit import shares_told, turn_advantages
 
 TURNS = 3
 DIALOGUES = [
-    # the actions, each in its state; the reward; the share of facts told before each turn
+    # the actions with their states, the reward, and the share of facts told before each turn
     ((("start", "right"),), 0.9, (0.0, 0.0, 0.0)),
     ((("start", "wrong"),), 0.1, (0.0, 0.0, 0.0)),
     ((("start", "good"), ("told", "right")), 1.0, (0.0, 1.0, 1.0)),
@@ -27,7 +27,7 @@ DIALOGUES = [
     ((("start", "bad"), ("untold", "good"), ("late", "right")), 0.8, (0.0, 0.0, 0.5)),
     ((("start", "bad"), ("untold", "good"), ("late", "wrong")), 0.2, (0.0, 0.0, 0.5)),
 ]
-"""All dialogues of a policy that ends them itself: by an answer, right or wrong, in place of a question."""
+"""All dialogues of a policy that ends them itself: by a right or wrong answer instead of a question."""
 STATES = {
     "start": ("right", "wrong", "good", "bad"),
     "told": ("right", "wrong"),
@@ -75,9 +75,9 @@ LENGTHS = torch.tensor([len(actions) for actions, *_ in DIALOGUES])
 
 
 def estimates(advantages_of, size):
-    """Return the estimates by all groups of a size, the groups' probabilities, and ∇ E[R].
+    """Return the estimates from all groups of a size, the groups' probabilities, and ∇ E[R].
 
-    `advantages_of` makes [groups, size, TURNS] of the numbers of the dialogues, [groups, size].
+    `advantages_of` maps dialogue numbers, [groups, size], to advantages, [groups, size, TURNS].
     """
     policy = Policy()
     chances = policy.probabilities()
@@ -93,7 +93,7 @@ def estimates(advantages_of, size):
 
 
 def credited(weight):
-    """Return the advantages as they are trained with."""
+    """Return a function that computes the advantages that training uses."""
 
     def advantages(groups):
         size = groups.shape[1]
@@ -105,7 +105,7 @@ def credited(weight):
 
 
 def remaining(groups, weight=1.0):
-    """Return the reward that remains in each turn, 0 after a dialogue's end, and the mask of its turns."""
+    """Return the reward that remains in each turn, 0 after a dialogue's end, and the mask of turns before the end."""
     lasting = torch.arange(TURNS) < LENGTHS[groups].unsqueeze(-1)
     return (REWARDS[groups].unsqueeze(-1) - weight * TOLD[groups]) * lasting, lasting
 
@@ -116,20 +116,20 @@ def mean(values, chances):
 
 @pytest.mark.parametrize("size", [2, 3])
 @pytest.mark.parametrize("weight", [0.0, 0.4, 1.0, 2.5])
-def test_the_expectation_is_the_gradient_of_the_expected_reward(weight, size):
+def test_the_mean_estimate_is_a_fixed_multiple_of_the_reward_gradient(weight, size):
     values, chances, gradient = estimates(credited(weight), size)
     assert gradient.norm() > 0.1
     torch.testing.assert_close(mean(values, chances), (1 - 1 / size) * gradient)
 
 
-def unlike(expected, gradient):
+def relative_bias(expected, gradient):
     """Return the distance of an expectation from the nearest multiple of the gradient, as a share of its norm."""
     along = (expected @ gradient) / (gradient @ gradient) * gradient
     return ((expected - along).norm() / expected.norm()).item()
 
 
-def test_means_over_the_dialogues_that_have_a_turn_are_biased():
-    """The two usual forms of the docstring: the test above would find their bias."""
+def test_means_over_only_the_dialogues_that_have_a_turn_are_biased():
+    """Check the two usual forms that `credit.py` describes: the test above would detect their bias."""
 
     def charged_by_turn(groups):
         left, lasting = remaining(groups)
@@ -143,12 +143,12 @@ def test_means_over_the_dialogues_that_have_a_turn_are_biased():
 
     for form in (charged_by_turn, among_those_that_last):
         values, chances, gradient = estimates(form, 3)
-        assert unlike(mean(values, chances), gradient) > 0.02
+        assert relative_bias(mean(values, chances), gradient) > 0.02
     values, chances, gradient = estimates(credited(1.0), 3)
-    assert unlike(mean(values, chances), gradient) < 1e-12
+    assert relative_bias(mean(values, chances), gradient) < 1e-12
 
 
-def test_counting_an_ended_dialogue_as_0_is_unbiased_as_well():
+def test_counting_an_ended_dialogue_as_0_is_unbiased_too():
     def ended_as_0(groups):
         left, _ = remaining(groups)
         return left - left.mean(1, keepdim=True)
@@ -170,7 +170,7 @@ def dialogue_advantages(rewards, scale):
 
 
 @pytest.mark.parametrize("scale", ["none", "group", "batch"])
-def test_without_facts_told_each_turn_has_the_advantage_of_its_dialogue(scale):
+def test_each_turn_has_its_dialogues_advantage_if_no_facts_are_revealed(scale):
     rewards = torch.tensor([0.0, 0.5, 1.0, 0.2, 0.2, 0.8])
     found = turn_advantages(rewards, torch.zeros(6, 4), group_size=3, scale=scale)
     expected = dialogue_advantages(rewards, scale).unsqueeze(1).expand(6, 4)
@@ -179,14 +179,14 @@ def test_without_facts_told_each_turn_has_the_advantage_of_its_dialogue(scale):
     torch.testing.assert_close(one_turn, expected[:, :1])
 
 
-def test_the_first_turn_has_the_advantage_of_the_dialogue_and_later_ones_what_is_left():
+def test_the_first_turn_has_the_full_advantage_and_later_turns_the_rest():
     rewards = torch.tensor([1.0, 0.0])
     settled = torch.tensor([[0.0, 0.5, 1.0], [0.0, 0.0, 0.0]])
     found = turn_advantages(rewards, settled, group_size=2, scale="none")
     assert found.tolist() == [[0.5, 0.25, 0.0], [-0.5, -0.25, 0.0]]
 
 
-def test_one_number_divides_all_turns_of_a_group_and_equal_rewards_do_not_blow_up():
+def test_group_scale_divides_all_turns_by_one_number_that_is_never_0():
     rewards = torch.zeros(2)
     settled = torch.tensor([[0.0, 1.0], [0.0, 0.0]])
     found = turn_advantages(rewards, settled, group_size=2, scale="group")
@@ -200,7 +200,7 @@ def test_one_number_divides_all_turns_of_a_group_and_equal_rewards_do_not_blow_u
 
 
 @pytest.mark.parametrize("scale", ["none", "group", "batch"])
-def test_a_dialogue_without_a_score_is_left_out(scale):
+def test_an_unscored_dialogue_has_advantage_0_and_does_not_affect_the_others(scale):
     rewards = torch.tensor([0.0, float("nan"), 1.0])
     settled = torch.tensor([[0.0, 0.2], [0.0, 0.9], [0.0, 0.6]])
     found = turn_advantages(rewards, settled, group_size=3, scale=scale)
@@ -226,7 +226,7 @@ def told(task, *replies, turns=4, request=""):
     return shares_told(rollout, task, turns)
 
 
-def test_the_share_of_hidden_facts_told_is_that_before_a_turn_and_stays_after_the_end(late):
+def test_shares_told_count_facts_before_each_turn_and_last_after_the_end(late):
     (fact,) = late.hidden.facts
     other = Fact(name="other", topics=("other",), statement="Orders are counted in days.")
     known = replace(other, name="known", statement="A day has 24 hours.", stated=True)

@@ -1,4 +1,4 @@
-"""The dialogues of GRPO follow the settings of the human, as those of `colbench eval` do."""
+"""The dialogues of GRPO, which follow the settings of the human as those of `colbench eval` do."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def play(chat, task, **settings):
     return found
 
 
-def test_the_first_message_tells_what_the_settings_say(make_chat, late):
+def test_the_request_includes_the_facts_that_the_settings_tell(make_chat, late):
     chat = make_chat()
     (fact,) = late.hidden.facts
     asked, told = (play(chat, late, told=what) for what in ("asked", "all"))
@@ -34,13 +34,13 @@ def test_the_first_message_tells_what_the_settings_say(make_chat, late):
     assert fact.statement in chat.tokenizer.decode(told.turns[0].sampled.prompt)
 
 
-def test_a_task_whose_decisions_are_unknown_cannot_tell_all_of_them(late):
+def test_telling_all_decisions_is_refused_if_they_are_unknown(late):
     task = replace(late, domain="frontend", hidden=replace(late.hidden, facts=()))
     with pytest.raises(UserError, match="the hidden decisions of late are not known"):
         Environment(RunConfig(told="all", allow_unsafe_sandbox=True), [task])
 
 
-def test_the_seed_of_a_dialogue_depends_on_that_of_the_settings(make_chat, late):
+def test_a_dialogues_seed_depends_on_the_seed_of_the_settings(make_chat, late):
     chat = make_chat()
     one, same, other = (play(chat, late, seed=seed).seed for seed in (0, 0, 1))
     assert one == same != other

@@ -1,4 +1,4 @@
-"""The model as an agent: prompts that continue one another, replies from rounds and from a server."""
+"""The model as an agent: prompts that continue earlier ones, and replies from rounds and from a server."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MOVING = """{%- for message in messages %}
 
 
 def rounds(replies, *, dialogues, room=1000):
-    """Return rounds in which all prompts get the next reply, and the list of prompts."""
+    """Return rounds that give all prompts the next reply, and the list of prompts."""
     asked = []
 
     def generate(prompts):
@@ -50,10 +50,10 @@ def user(text):
     return Message(role="user", content=text)
 
 
-async def test_a_prompt_is_what_was_said_and_what_the_template_writes_after_it(make_chat):
+async def test_a_prompt_continues_the_sampled_tokens_with_template_text(make_chat):
     chat = make_chat()
     size = len(chat.tokenizer)
-    question = [size - 1, size - 1]  # "How late? " twice, cut off without an end
+    question = [size - 1, size - 1]  # "How late? " twice, truncated before an end token
     sampler, asked = rounds([question, [size - 1, chat.end]], dialogues=1)
     policy = Policy(chat, sampler, {"backend": "Ask.", "frontend": ""})
     assert isinstance(policy, StatefulAgent)
@@ -74,7 +74,7 @@ async def test_a_prompt_is_what_was_said_and_what_the_template_writes_after_it(m
     )
 
 
-async def test_the_end_of_a_turn_is_written_once(make_chat):
+async def test_the_end_token_of_a_turn_is_written_once(make_chat):
     chat = make_chat()
     sampler, asked = rounds([[chat.end], [chat.end]], dialogues=1)
     policy = Policy(chat, sampler, {"backend": ""})
@@ -86,7 +86,7 @@ async def test_the_end_of_a_turn_is_written_once(make_chat):
     assert chat.tokenizer.decode(asked[1][0]) == whole
 
 
-def test_a_template_continues_its_prompts_or_not(make_chat, thinking_templates):
+def test_templates_that_continue_their_prompts_are_recognized(make_chat, thinking_templates):
     qwen3, deepseek = thinking_templates["qwen3"], thinking_templates["deepseek"]
     chatml = make_chat().tokenizer.chat_template
     known = {chatml: True, MOVING: False, qwen3: True, deepseek: False}
@@ -94,14 +94,14 @@ def test_a_template_continues_its_prompts_or_not(make_chat, thinking_templates):
         assert [continues(make_chat(template), system) for system in ("Ask.", "")] == [expected] * 2
 
 
-def test_a_template_that_refuses_the_system_prompt_is_named(make_chat):
+def test_an_error_names_the_template_that_rejects_the_system_prompt(make_chat):
     refusing = "{{- raise_exception('no') if messages[0].role == 'system' else '' }}"
     with pytest.raises(DataError, match="the chat template of words rejects"):
         continues(make_chat(refusing), "Ask.")
 
 
 @pytest.mark.parametrize("name", ["qwen3", "deepseek", "moving"])
-async def test_a_prompt_is_rendered_where_the_template_does_not_keep_the_last_reply(
+async def test_a_prompt_is_rendered_again_if_the_template_changes_the_last_reply(
     name, make_chat, thinking_templates
 ):
     chat = make_chat({**thinking_templates, "moving": MOVING}[name], thoughts=True)
@@ -120,7 +120,9 @@ async def test_a_prompt_is_rendered_where_the_template_does_not_keep_the_last_re
         assert ("<think>c" in chat.tokenizer.decode(prompt)) == (name == "moving" and turn > 0)
 
 
-async def test_a_thinking_model_that_does_not_think_has_one_sequence(make_chat, thinking_templates):
+async def test_a_thinking_models_prompts_continue_after_replies_without_thoughts(
+    make_chat, thinking_templates
+):
     chat = make_chat(thinking_templates["qwen3"])
     question = len(chat.tokenizer) - 1
     sampler, asked = rounds([[question, chat.end]] * 2, dialogues=1)
@@ -132,7 +134,7 @@ async def test_a_thinking_model_that_does_not_think_has_one_sequence(make_chat, 
     assert asked[1][0][: len(first)] == first
 
 
-async def test_a_round_is_of_all_who_are_not_done_in_their_order(make_chat):
+async def test_a_round_has_all_unfinished_dialogues_in_order():
     sampler, asked = rounds([[1], [2]], dialogues=3)
 
     async def talk(name, turns):
@@ -146,7 +148,7 @@ async def test_a_round_is_of_all_who_are_not_done_in_their_order(make_chat):
     assert asked == [[[0], [1], [2]], [[0], [2]]]
 
 
-async def test_what_went_wrong_in_a_round_is_raised_at_its_end():
+async def test_an_error_in_a_round_is_raised_when_the_sampler_closes():
     def generate(prompts):
         raise RuntimeError("out of memory")
 
@@ -155,7 +157,7 @@ async def test_what_went_wrong_in_a_round_is_raised_at_its_end():
             assert (await sampler.sample([1], "0")).ids == ()
 
 
-async def test_a_dialogue_that_is_too_long_is_the_agents_failure():
+async def test_a_dialogue_that_is_too_long_is_an_agent_error():
     sampler, asked = rounds([[1]], dialogues=1, room=2)
     async with sampler:
         with pytest.raises(AgentError, match="3 tokens leave no room"):
@@ -163,37 +165,41 @@ async def test_a_dialogue_that_is_too_long_is_the_agents_failure():
     assert asked == []
 
 
-async def seconds_of_waiting(sampler):
-    """Return the seconds that the clock of an agent counts for a reply."""
-    clock = Clock(0.2)
-    said = await clock.hear(lambda: sampler.sample([1], "0"))
-    assert said.ids
-    return clock.seconds
+def is_paused(clock):
+    before = clock.seconds
+    time.sleep(0.01)
+    return clock.seconds == before
 
 
-async def test_waiting_for_a_round_is_not_the_agents_time():
+async def test_waiting_for_a_round_does_not_count_as_agent_time():
+    clock, paused = Clock(60.0), []
+
     def generate(prompts):
-        time.sleep(0.5)
+        paused.append(is_paused(clock))
         return [[1]]
 
     async with Rounds(generate, dialogues=1, room=9) as sampler:
-        assert await seconds_of_waiting(sampler) < 0.2
+        assert (await clock.hear(lambda: sampler.sample([1], "0"))).ids == (1,)
+    assert paused == [True]
 
 
-async def test_waiting_for_a_server_is_not_the_agents_time(make_chat):
-    async def answer(_):
-        await asyncio.sleep(0.5)
+async def test_waiting_for_a_server_does_not_count_as_agent_time(make_chat):
+    clock, paused = Clock(60.0), []
+
+    def answer(_):
+        paused.append(is_paused(clock))
         return web.json_response(
             {"choices": [{"token_ids": [7], "logprobs": {"token_logprobs": [-0.5]}}]}
         )
 
     async with completions(answer) as (address, _), server(address, make_chat()) as sampler:
-        assert await seconds_of_waiting(sampler) < 0.2
+        assert (await clock.hear(lambda: sampler.sample([1], "0"))).ids == (7,)
+    assert paused == [True]
 
 
 @asynccontextmanager
 async def completions(answer):
-    """Yield a server's completions of token ids, and the requests that it had."""
+    """Yield the address of a server that completes token ids, and the requests that it received."""
     requests = []
 
     async def reply(request):
@@ -219,7 +225,7 @@ def server(address, chat):
     return Server(address, "tiny", chat, given, concurrency=2)
 
 
-async def test_a_server_is_asked_for_tokens_and_gives_them_with_their_logprobs(make_chat):
+async def test_a_server_gets_prompt_tokens_and_returns_tokens_with_logprobs(make_chat):
     def answer(_):
         choice = {"token_ids": [7, 3], "logprobs": {"token_logprobs": [-0.5, -0.25]}, "text": "x"}
         return web.json_response({"choices": [choice]})
@@ -237,7 +243,9 @@ async def test_a_server_is_asked_for_tokens_and_gives_them_with_their_logprobs(m
 @pytest.mark.parametrize(
     ("status", "error"), [(400, AgentError), (500, EndpointError), (200, EndpointError)]
 )
-async def test_what_a_server_refuses_is_the_agents_and_the_rest_its_own(status, error, make_chat):
+async def test_status_400_is_an_agent_error_and_other_failures_are_endpoint_errors(
+    status, error, make_chat
+):
     def answer(_):
         return web.json_response({"error": "no"}, status=status)
 
@@ -246,7 +254,7 @@ async def test_what_a_server_refuses_is_the_agents_and_the_rest_its_own(status, 
             await sampler.sample([4], "0")
 
 
-async def test_a_server_that_is_not_there_is_an_endpoint_error(make_chat):
+async def test_an_unreachable_server_is_an_endpoint_error(make_chat):
     async with server("http://127.0.0.1:9", make_chat()) as sampler:
         with pytest.raises(EndpointError, match="127.0.0.1:9"):
             await sampler.sample([4], "0")
@@ -259,7 +267,7 @@ def rollout(*sampled, **fields):
     return Rollout(**{**given, **fields})
 
 
-def test_a_dialogue_is_one_sequence_in_which_the_agents_tokens_are_marked():
+def test_a_dialogue_whose_prompts_continue_is_one_masked_sequence():
     found = dialogue_row(
         rollout(
             Sampled(prompt=(1, 2), ids=(3, 4), logprobs=(-0.1, -0.2)),
@@ -273,7 +281,7 @@ def test_a_dialogue_is_one_sequence_in_which_the_agents_tokens_are_marked():
     assert found.parts == [(2, 5)]
 
 
-def test_a_dialogue_whose_prompts_do_not_continue_has_a_sequence_for_each_turn():
+def test_a_dialogue_whose_prompts_do_not_continue_has_a_sequence_per_turn():
     found = dialogue_row(
         rollout(
             Sampled(prompt=(1, 2), ids=(3, 4), logprobs=(-0.1, -0.2)),
@@ -287,7 +295,7 @@ def test_a_dialogue_whose_prompts_do_not_continue_has_a_sequence_for_each_turn()
 
 
 @pytest.mark.parametrize(("boundary", "error"), [("agent", DataError), ("endpoint", EndpointError)])
-def test_a_dialogue_in_which_nothing_was_said_is_an_error(boundary, error):
+def test_a_failed_dialogue_without_turns_is_an_error(boundary, error):
     failure = Failure(boundary=boundary, reason="no room")
     with pytest.raises(error, match="late: its dialogue cannot be trained on: no room"):
         dialogue_row(rollout(failure=failure))
@@ -304,7 +312,7 @@ except Exception as error:
 """
 
 
-def test_without_trl_the_extra_is_named():
+def test_the_error_for_missing_trl_names_the_extra():
     command = [sys.executable, "-c", WITHOUT]
     said = subprocess.run(command, capture_output=True, text=True, check=False)
     assert said.stdout.startswith("UserError GRPO needs TRL"), said.stderr

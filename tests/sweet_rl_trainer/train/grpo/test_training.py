@@ -52,7 +52,7 @@ PLAIN = {
     "save_every": 1,
 }
 BY_TURN = {"credit": "turn", "scale": "none", "group_size": 16}
-"""A group of the whole batch, so that two processes have a half of it each."""
+"""Settings of turn credit. One group is the whole batch, so each of two processes has half of it."""
 
 
 def twice(task):
@@ -95,7 +95,7 @@ def by_dialogue(group):
 
 
 def by_turn(group):
-    """Return the reward that remains before each turn, minus its mean over the group, for a task with one fact."""
+    """Return the reward that remains before each turn minus its mean over the group, for a task with one fact."""
     left = []
     for each in group:
         heard = [turn.human or "" for turn in each.turns]
@@ -107,7 +107,7 @@ def by_turn(group):
 
 
 def expected_loss(model, found, credit=by_dialogue):
-    """Compute GRPO at the first of its iterations, in a plain loop over dialogues and the agent's tokens."""
+    """Return the GRPO loss of the first iteration, from a plain loop over dialogues and the agent's tokens."""
     total = 0.0
     for task in {each.task_id for each in found}:
         group = [each for each in found if each.task_id == task]
@@ -124,18 +124,18 @@ def expected_loss(model, found, credit=by_dialogue):
 
 @pytest.fixture(scope="module")
 def stepped(make_guesser, make_chat, late, tmp_path_factory):
-    """Return the folder of a training of one step."""
+    """Return the folder of a training run of one step."""
     folder = tmp_path_factory.mktemp("stepped") / "run"
     one_step(make_guesser(), make_chat(), late, folder)
     return folder
 
 
-def test_a_step_is_that_of_a_plain_loop_over_the_agents_tokens(make_guesser, stepped):
+def test_a_step_equals_a_plain_loop_over_the_agents_tokens(make_guesser, stepped):
     check_step(make_guesser(), stepped)
 
 
 @pytest.mark.weekly
-def test_a_step_by_turn_is_that_of_a_plain_loop_over_the_turns(
+def test_a_step_with_turn_credit_equals_a_plain_loop_over_the_turns(
     make_guesser, make_chat, late, tmp_path
 ):
     one_step(make_guesser(), make_chat(), late, tmp_path / "run", **BY_TURN)
@@ -148,7 +148,7 @@ def one_step(model, chat, task, folder, **changes):
 
 @pytest.mark.weekly
 @pytest.mark.parametrize("scale", ["group", "batch", "none"])
-def test_with_one_turn_the_credit_is_that_of_the_dialogue(
+def test_turn_credit_equals_dialogue_credit_in_dialogues_of_one_turn(
     scale, make_guesser, make_chat, late, tmp_path
 ):
     config = RunConfig(max_turns=1, sandbox_workers=1, allow_unsafe_sandbox=True)
@@ -173,10 +173,10 @@ def test_with_one_turn_the_credit_is_that_of_the_dialogue(
 
 @pytest.mark.weekly
 @pytest.mark.parametrize(("name", "iterations"), [("qwen3", 1), ("qwen3", 2), ("deepseek", 1)])
-def test_a_model_whose_thoughts_are_stripped_learns_each_turn_after_what_it_saw(
+def test_a_model_with_stripped_thoughts_trains_each_turn_after_its_own_prompt(
     name, iterations, make_guesser, make_chat, thinking_templates, late, tmp_path
 ):
-    """Train on stripped thoughts; with two iterations the sampling probabilities are computed separately."""
+    """Train with stripped thoughts; with two iterations, the sampling probabilities are computed separately."""
     chat = make_chat(thinking_templates[name], thoughts=True)
     given = settings(batch_size=16, rows=2, iterations=iterations, steps=iterations)
     given = replace(given, save_every=iterations)
@@ -205,9 +205,7 @@ class FirstStep(TrainerCallback):
 
 
 @pytest.mark.weekly
-def test_dialogues_are_had_with_the_variables_of_the_template(
-    make_guesser, make_chat, late, tmp_path
-):
+def test_dialogues_use_the_template_arguments(make_guesser, make_chat, late, tmp_path):
     usual = make_chat().tokenizer.chat_template
     chat = make_chat("{{- 'Mood: ' + (mood or 'none') + '\n' }}" + usual)
     run(make_guesser(), chat, [late], tmp_path / "run", template_args={"mood": "calm"})
@@ -216,7 +214,7 @@ def test_dialogues_are_had_with_the_variables_of_the_template(
 
 
 def check_step(model, folder, credit=by_dialogue, after=None):
-    """Check that the step in a folder equals that of the plain loop, from a model in its earlier state."""
+    """Check that the step in a folder equals that of the plain loop, given the model before the step."""
     found = rollouts(folder)
     for task in {each.task_id for each in found}:
         group = [each for each in found if each.task_id == task]
@@ -246,7 +244,9 @@ t.one_step(make_guesser(), make_chat(), late, Path(sys.argv[1]), **changes)
 
 @pytest.mark.weekly
 @pytest.mark.parametrize("credit", [by_dialogue, by_turn])
-def test_two_processes_have_a_share_of_the_dialogues_each(credit, make_guesser, tmp_path):
+def test_a_step_of_two_processes_equals_a_plain_loop_over_all_dialogues(
+    credit, make_guesser, tmp_path
+):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -267,7 +267,7 @@ def test_two_processes_have_a_share_of_the_dialogues_each(credit, make_guesser, 
     check_step(make_guesser(), tmp_path / "run", credit)
 
 
-def test_what_is_masked_is_the_template_and_the_human(make_chat, late, stepped):
+def test_the_mask_excludes_template_and_human_tokens(make_chat, late, stepped):
     chat = make_chat()
     several = [each for each in rollouts(stepped) if len(each.turns) > 1]
     assert several
@@ -293,7 +293,7 @@ async def scores_of(task, answers):
         return [(await scorer.score(task, answer))["default"].value for answer in answers]
 
 
-def test_rewards_are_the_harness_own(late, stepped):
+def test_rewards_equal_the_scores_of_the_harness(late, stepped):
     found = rollouts(stepped)
     values = asyncio.run(scores_of(late, [each.answer for each in found]))
     assert len(set(values)) > 1
@@ -302,9 +302,7 @@ def test_rewards_are_the_harness_own(late, stepped):
 
 
 @pytest.mark.weekly
-def test_two_steps_over_bundled_tasks_give_an_ordinary_checkpoint(
-    make_guesser, make_chat, tmp_path
-):
+def test_two_steps_on_bundled_tasks_save_an_ordinary_checkpoint(make_guesser, make_chat, tmp_path):
     tasks = resolve_tasks("bundled:backend")[:2]
     done = run(
         make_guesser(),
@@ -339,7 +337,7 @@ class Kill(TrainerCallback):
 
 
 @pytest.mark.parametrize("passes", [0, 1, 2])
-def test_the_order_of_a_pass_is_that_of_a_sampler_that_made_the_passes_before(passes):
+def test_a_resumed_order_equals_that_of_an_uninterrupted_sampler(passes):
     def new():
         return RepeatSampler(range(7), mini_repeat_count=2, batch_size=3, repeat_count=4, seed=5)
 
@@ -368,7 +366,7 @@ def test_a_run_resumed_in_its_second_pass_over_the_tasks_keeps_the_order(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("credit", [pytest.param("dialogue", marks=pytest.mark.weekly), "turn"])
-def test_a_run_that_was_killed_goes_on_to_the_same_end(
+def test_a_killed_run_resumes_to_the_same_dialogues_and_weights(
     credit, make_guesser, make_chat, late, tmp_path
 ):
     given = settings(steps=2, credit=credit)
@@ -386,14 +384,21 @@ def test_a_run_that_was_killed_goes_on_to_the_same_end(
 
 
 @pytest.mark.weekly
-def test_adapters_alone_are_trained_and_saved(make_guesser, make_chat, late, tmp_path):
-    done = run(make_guesser(), make_chat(), [late], tmp_path / "run", adapters=LoraSettings(rank=2))
-    assert (done / "adapter_model.safetensors").is_file()
+def test_a_run_with_adapters_trains_and_saves_only_the_adapters(
+    make_guesser, make_chat, late, tmp_path
+):
+    model, before = make_guesser(), make_guesser().state_dict()
+    done = run(model, make_chat(), [late], tmp_path / "run", adapters=LoraSettings(rank=2))
+    adapters = load_file(done / "adapter_model.safetensors")
+    assert all("lora_" in name for name in adapters)
+    assert any(each.any() for name, each in adapters.items() if "lora_B" in name)
     assert not (done / "model.safetensors").exists()
+    after = {name.replace(".base_layer", ""): each for name, each in model.state_dict().items()}
+    assert all(torch.equal(after[name], each) for name, each in before.items())
 
 
 def bases(make_guesser, folder):
-    """Yield a base model as a recipe with adapters loads it by default, and one with 4 bits if possible."""
+    """Yield a base model as a recipe with adapters loads it by default and, if possible, one in 4 bits."""
     make_guesser(hidden_size=64, intermediate_size=128, head_dim=16).save_pretrained(folder)
     yield load_model(folder, dtype="bfloat16"), None
     if find_spec("bitsandbytes"):
@@ -401,7 +406,7 @@ def bases(make_guesser, folder):
 
 
 @pytest.mark.slow
-def test_adapters_of_a_base_in_bfloat16_or_4_bits_are_trained_in_float32(
+def test_adapters_of_a_bfloat16_or_4_bit_base_are_trained_in_float32(
     make_guesser, make_chat, late, tmp_path
 ):
     given = settings(precision="bfloat16", gradient_checkpointing=True)
@@ -416,7 +421,7 @@ def test_adapters_of_a_base_in_bfloat16_or_4_bits_are_trained_in_float32(
 
 
 @pytest.mark.weekly
-def test_the_reference_of_adapters_is_the_base_which_need_not_be_in_a_folder(
+def test_the_reference_of_adapters_is_the_base_even_without_a_folder(
     make_guesser, make_chat, late, tmp_path
 ):
     given = settings(beta=0.04, steps=2, learning_rate=0.05, optimizer="adamw_torch")
@@ -427,7 +432,7 @@ def test_the_reference_of_adapters_is_the_base_which_need_not_be_in_a_folder(
 
 
 @pytest.mark.weekly
-def test_with_beta_the_reference_is_loaded_from_where_the_model_is(
+def test_a_run_with_beta_loads_its_reference_from_the_models_folder(
     make_guesser, make_chat, late, tmp_path
 ):
     given = settings(beta=0.04, steps=2)
@@ -442,7 +447,7 @@ def test_with_beta_the_reference_is_loaded_from_where_the_model_is(
 
 
 @pytest.mark.weekly
-def test_another_run_is_not_gone_on_with(make_guesser, make_chat, late, tmp_path):
+def test_a_run_with_changed_settings_is_not_resumed(make_guesser, make_chat, late, tmp_path):
     run(make_guesser(), make_chat(), [late], tmp_path / "run")
     with pytest.raises(UserError, match="steps changed"):
         run(make_guesser(), make_chat(), [late], tmp_path / "run", settings(steps=2))
@@ -460,7 +465,7 @@ def test_another_run_is_not_gone_on_with(make_guesser, make_chat, late, tmp_path
         ({"iterations": 2}, "multiple of iterations = 2"),
     ],
 )
-def test_numbers_that_do_not_fit_are_refused(
+def test_batch_settings_that_do_not_fit_are_refused(
     changes, said, make_guesser, make_chat, late, tmp_path
 ):
     with pytest.raises(UserError, match=said):
@@ -468,7 +473,7 @@ def test_numbers_that_do_not_fit_are_refused(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_model_that_cannot_sample_stops_the_run(make_guesser, make_chat, late, tmp_path):
+def test_nan_logits_stop_the_run(make_guesser, make_chat, late, tmp_path):
     model = make_guesser()
     with torch.no_grad():
         model.lm_head.weight.fill_(float("nan"))
@@ -477,14 +482,14 @@ def test_a_model_that_cannot_sample_stops_the_run(make_guesser, make_chat, late,
     assert not (tmp_path / "run" / "model").exists()
 
 
-def test_a_batch_in_which_nothing_is_scored_stops_the_run(make_guesser, make_chat, late, tmp_path):
+def test_a_batch_without_a_scored_dialogue_stops_the_run(make_guesser, make_chat, late, tmp_path):
     broken = replace(late.hidden, reference="def late(days):\n    raise ValueError")
     with pytest.raises(UserError, match="none of 8 dialogues was scored; late: 4 of 4 tests left"):
         run(make_guesser(), make_chat(), [replace(late, hidden=broken)], tmp_path / "run")
 
 
 @pytest.mark.weekly
-def test_two_iterations_are_on_the_same_dialogues(make_guesser, make_chat, late, tmp_path):
+def test_two_iterations_use_the_same_dialogues(make_guesser, make_chat, late, tmp_path):
     given = settings(iterations=2, steps=4, save_every=2, rows=8, learning_rate=5.0)
     given = replace(given, precision="bfloat16", gradient_checkpointing=True)
     run(make_guesser(), make_chat(), [late], tmp_path / "run", given)
