@@ -23,7 +23,7 @@ import jinja2
 import msgspec
 
 import colbench
-from colbench.numbers import percent, percent_with_range, signed
+from colbench.numbers import number, percent, percent_with_range, signed
 from sweet_rl_trainer import figures
 from sweet_rl_trainer.creditbench import results as creditbench
 from sweet_rl_trainer.creditbench.truths import MAIN
@@ -137,6 +137,10 @@ class Numbers:
         """Return the share of an arm's dialogues without an answer in which all decisions were revealed."""
         return percent(_mean(summary(on_tests(self._results, arm), _knew_all)))
 
+    def turns(self, arm: str) -> str:
+        """Return the mean number of turns of an arm's dialogues: `4.7`."""
+        return number(_mean(summary(on_tests(self._results, arm), _turns)))
+
     def each(self, arm: str) -> str:
         """Return the success of each seed of an arm: `27.5, 48.3%`."""
         found = summary(on_tests(self._results, arm), success)
@@ -199,6 +203,10 @@ def _with_range(text: str, found: Summary | None) -> str:
 def _knew_all(outcome: Outcome) -> float | None:
     """Return 1 if all decisions were revealed in a dialogue without an answer, else 0; None if it has an answer."""
     return None if outcome.answered else float(outcome.told == outcome.hidden)
+
+
+def _turns(outcome: Outcome) -> float:
+    return float(outcome.turns)
 
 
 def _mean(found: Summary | None) -> float:
