@@ -32,11 +32,12 @@ from sweet_rl_trainer.data.pairs import SOLVED
 from sweet_rl_trainer.data.trajectories import Trajectory
 from sweet_rl_trainer.methods.credit.advantage import advantages
 from sweet_rl_trainer.methods.credit.state import Potential, states_of
+from sweet_rl_trainer.methods.ranking.critic_settings import CriticSettings
 from sweet_rl_trainer.methods.ranking.potentials import ends_of, potential
 from sweet_rl_trainer.methods.ranking.rank_settings import RankSettings
 from sweet_rl_trainer.methods.ranking.score import Consequences
 from sweet_rl_trainer.pipeline import examples
-from sweet_rl_trainer.pipeline.base import chat_of, model_in
+from sweet_rl_trainer.pipeline.base import chat_of, loading, model_in
 from sweet_rl_trainer.pipeline.examples import of_both_sides
 from sweet_rl_trainer.pipeline.inputs import load
 from sweet_rl_trainer.pipeline.inputs import tasks as tasks_of
@@ -48,7 +49,11 @@ from sweet_rl_trainer.settings import Count, TrainSettings
 
 
 class TurnRftSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings for imitating single turns. The table `[rank]` sets the cost of a question and the potential's scale."""
+    """Settings for imitating single turns.
+
+    The table `[rank]` sets the cost of a question and the potential's scale, and `[critic]` how `gain` reads the
+    reference.
+    """
 
     train: TrainSettings
     scores: Consequences = "gain"
@@ -71,16 +76,24 @@ class TurnRft(Method):
 
     def stages(self, iteration: Iteration, goal: str) -> Sequence[Stage]:
         """Return the stage that exports the policy."""
-        table, ranking = (
-            iteration.recipe.table(TurnRftSettings),
-            iteration.recipe.table(RankSettings),
+        table = iteration.recipe.table(TurnRftSettings)
+        settings = {"at_least": table.at_least, "max_length": table.max_length}
+        made = iteration.stage(
+            "turn-rft-data", make, {**settings, **_credit(iteration.recipe)}, iteration.inputs
         )
-        settings = {**plain(table), "cost": ranking.cost, "scale": ranking.scale}
-        del settings["train"]
-        if table.scores == "facts":
-            settings["told_later"] = ranking.told_later
-        made = iteration.stage("turn-rft-data", make, settings, iteration.inputs)
         return [iteration.exported(iteration.training("turn-rft", table.train, made))]
+
+
+def _credit(recipe: Recipe) -> dict[str, Any]:
+    """Return the settings that the credit depends on, for the key of the stage."""
+    scores, ranking = recipe.table(TurnRftSettings).scores, recipe.table(RankSettings)
+    shared = {"scores": scores, "cost": ranking.cost, "scale": ranking.scale}
+    if scores == "facts":
+        return {**shared, "told_later": ranking.told_later}
+    critic = recipe.table(CriticSettings)  # the reference is read as a critic is
+    how = plain(loading(critic.train.precision, recipe.lora))
+    reference = {"max_length": critic.max_length, "loading": how}
+    return {**shared, "reference": {"precision": critic.train.precision, **reference}}
 
 
 def make(job: Job, recipe: Recipe) -> dict[str, Any]:

@@ -48,7 +48,7 @@ class Benchmark:
     rounds: int
     """Number of rounds unless `--rounds` is given."""
     quick: str | None
-    """The arguments of the quick variant, which takes a few seconds; None if there is no such variant."""
+    """The arguments of the quick variant, which takes a few seconds; None if the benchmark has none."""
     needs: Callable[[Namespace], str]
     """A function that returns what is missing on this machine, or an empty string."""
     file: Path

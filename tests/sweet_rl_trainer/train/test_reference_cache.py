@@ -16,8 +16,7 @@ from colbench.run_folder import hold
 torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
-from sweet_rl_trainer.model import digest
-from sweet_rl_trainer.model.digest import SETTLED, file_digest, model_digest
+from sweet_rl_trainer.model.digest import SETTLED, model_digest
 from sweet_rl_trainer.model.packing import lay_out
 from sweet_rl_trainer.train.loss import pair_losses, row_logprobs, scores
 from sweet_rl_trainer.train.reference_cache import ReferenceCache, content_key
@@ -230,21 +229,28 @@ def test_the_digest_depends_on_configuration_and_weights_but_not_on_the_tokenize
     assert model_digest(tmp_path / "b") != first
 
 
-@pytest.fixture
-def hashed(monkeypatch):
-    """Return the list of files that are hashed from now on."""
+@pytest.fixture(scope="module")
+def opened():
+    """Return the list of files that Python opens from now on, recorded by an audit hook."""
     files = []
 
-    def count(path):
-        files.append(path.name)
-        return file_digest(path)
+    def record(event, arguments):
+        if event == "open":
+            files.append(os.path.basename(str(arguments[0])))
 
-    monkeypatch.setattr(digest, "file_digest", count)
+    sys.addaudithook(record)
     return files
 
 
+def read_weights(opened):
+    """Return how many of the opened files are weights, and forget them all."""
+    count = opened.count("model.safetensors")
+    opened.clear()
+    return count
+
+
 def test_the_digest_detects_changes_that_keep_size_and_modification_time(
-    make_model, tmp_path, hashed
+    make_model, tmp_path, opened
 ):
     make_model().save_pretrained(tmp_path)
     folder, weights = tmp_path, tmp_path / "model.safetensors"
@@ -255,9 +261,9 @@ def test_the_digest_detects_changes_that_keep_size_and_modification_time(
     assert (second := model_digest(folder)) != first
     time.sleep(SETTLED + 0.1)
     assert model_digest(folder) == second
-    hashed.clear()
+    opened.clear()
     assert model_digest(folder) == second
-    assert not hashed
+    assert not read_weights(opened)
     before = weights.stat()
     content[-1] ^= 1
     weights.write_bytes(content)
@@ -265,20 +271,14 @@ def test_the_digest_detects_changes_that_keep_size_and_modification_time(
     assert model_digest(folder) == first
 
 
-def test_a_model_with_a_known_digest_is_not_read_again(make_model, tmp_path, hashed, monkeypatch):
-    monkeypatch.setattr(digest, "SETTLED", -60.0)
+def test_a_model_with_a_known_digest_is_not_read_again(make_model, tmp_path, opened):
     make_model().save_pretrained(tmp_path)
+    time.sleep(SETTLED + 0.1)
+    opened.clear()
     known = model_digest(tmp_path)
-    assert sorted(hashed) == ["config.json", "model.safetensors"]
+    assert read_weights(opened) == 1
     assert model_digest(tmp_path) == known
-    assert len(hashed) == 2
-
-
-def test_a_recently_changed_model_is_read_again(make_model, tmp_path, hashed, monkeypatch):
-    monkeypatch.setattr(digest, "SETTLED", 60.0)
-    make_model().save_pretrained(tmp_path)
-    assert model_digest(tmp_path) == model_digest(tmp_path)
-    assert len(hashed) == 4
+    assert not read_weights(opened)
 
 
 def test_a_folder_without_weights_is_refused(make_model, tmp_path):
