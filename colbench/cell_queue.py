@@ -17,7 +17,7 @@ from colbench.failures import broken_agent, is_own_fault
 from colbench.rollout import Failure, Rollout, is_settled
 
 GIVE_UP_AFTER = 20
-"""Number of consecutive dialogues after which a run stops if all failed because a model server did not answer."""
+"""Number of consecutive dialogues after which a run stops if a model server or the human failed in all of them."""
 LOSSES = 2
 """Number of times that a cell can lose its worker; after that, the cell is not run again in this attempt."""
 REPLIES_INTERVAL = 1.0
@@ -166,9 +166,9 @@ class CellQueue(Stops):
         return Job(cell=cell, kept=kept if kept and _only_scoring_failed(kept) else None)
 
     def ended(self, failure: Failure | None) -> None:
-        """Record how a dialogue ended; stop the run after `GIVE_UP_AFTER` failures of model servers in a row."""
+        """Record how a dialogue ended; stop the run after `GIVE_UP_AFTER` failures of servers or humans in a row."""
         self._works = self._works or (is_settled(failure) and not _faulty(failure))
-        lost = failure is not None and failure.boundary == "endpoint"
+        lost = failure is not None and failure.boundary in {"endpoint", "simulator"}
         self._unanswered = self._unanswered + 1 if lost else 0
         if failure and self._unanswered >= GIVE_UP_AFTER:
             reason = f"{GIVE_UP_AFTER} dialogues in a row failed; {failure.reason}"

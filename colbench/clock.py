@@ -42,6 +42,8 @@ class Pulse:
         return self.lost if since is None else self.lost + max(0.0, now - since)
 
 
+SUPERVISED: WeakKeyDictionary[asyncio.Task[Any], bool] = WeakKeyDictionary()
+"""The tasks of `supervised`; the value is True for a task that was canceled from outside."""
 UNWATCHED = Pulse()
 PULSES: WeakKeyDictionary[asyncio.AbstractEventLoop, Pulse] = WeakKeyDictionary()
 """The pulse of each watched event loop."""
@@ -101,7 +103,7 @@ class Clock:
         """Return the speaker's message. Only one call may be active at a time.
 
         Raises the speaker's error if the speaker's time is up, and CancelledError if the current task was canceled from
-        outside, regardless of how the speaker reacted to the cancellation.
+        outside. In a task of `supervised`, it does so regardless of how the speaker reacted to the cancellation.
         """
         task, outer = self._start(), RUNNING.get()
         cancels = task.cancelling()
@@ -158,8 +160,12 @@ class Clock:
 
     def _judge(self, task: asyncio.Task[Any], cancels: int, failure: BaseException | None) -> None:
         """Raise an error if the reply was late or canceled; `failure` is the error that the reply raised, if any."""
-        if (task.uncancel() if self._expired else task.cancelling()) > cancels:
+        if _is_stopped(task, cancels + self._expired, failure):
+            if self._expired:
+                task.uncancel()
             raise asyncio.CancelledError from failure
+        while task.cancelling() > cancels:
+            task.uncancel()  # before Python 3.13, a TaskGroup does not undo all of its cancellations
         if self._expired or (
             self.is_over and (failure is None or isinstance(failure, Interrupted))
         ):
@@ -248,9 +254,11 @@ async def supervised(work: Callable[[Abandon], Coroutine[Any, Any, T]]) -> T:
             left.set_exception(error)
 
     task = asyncio.create_task(work(abandon))
+    SUPERVISED[task] = False
     try:
         await asyncio.wait({task, left}, return_when=asyncio.FIRST_COMPLETED)
     except asyncio.CancelledError:
+        SUPERVISED[task] = True
         task.add_done_callback(_ignore_outcome)
         task.cancel()
         await asyncio.wait({task}, timeout=STOP_GRACE)
@@ -259,6 +267,15 @@ async def supervised(work: Callable[[Abandon], Coroutine[Any, Any, T]]) -> T:
         return task.result()
     task.add_done_callback(_ignore_outcome)
     return left.result()
+
+
+def _is_stopped(task: asyncio.Task[Any], cancels: int, failure: BaseException | None) -> bool:
+    """Return True if a task was canceled from outside; `cancels` is the number of cancellations to ignore.
+
+    A task that is not supervised may also have been canceled by its own code, which cannot be distinguished.
+    """
+    canceled = isinstance(failure, asyncio.CancelledError) and task.cancelling() > cancels
+    return SUPERVISED.get(task, canceled)
 
 
 def _ignore_outcome(task: asyncio.Task[Any]) -> None:

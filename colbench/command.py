@@ -38,6 +38,9 @@ class CommandParser(argparse.ArgumentParser):
     The parsers of its subcommands also have this class; each of them reports errors with its own usage line.
     """
 
+    advise: Callable[[Sequence[str]], str] | None = None
+    """A function that returns advice for unknown flags; if it returns "", a similar flag is suggested."""
+
     def __init__(self, *args: Any, **options: Any) -> None:
         defaults = {"allow_abbrev": False, "formatter_class": HelpFormatter}
         super().__init__(*args, **{**defaults, **options})
@@ -46,10 +49,17 @@ class CommandParser(argparse.ArgumentParser):
         """Parse all arguments. Unknown arguments are an error, which the parser of the subcommand reports."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            names = [word.partition("=")[0] for word in unknown if word.startswith("-")]
-            hint = did_you_mean(names[0], self._option_string_actions) if names else ""
-            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{self._hint(unknown)}")
         return found, unknown
+
+    def _hint(self, unknown: Sequence[str]) -> str:
+        """Return the end of the message about unknown arguments: advice, or the flag similar to the first flag."""
+        flags = [word.partition("=")[0] for word in unknown if word.startswith("-")]
+        if not flags:
+            return ""
+        if self.advise and (advice := self.advise(flags)):
+            return f"; {advice}"
+        return did_you_mean(flags[0], self._option_string_actions)
 
     def error(self, message: str) -> NoReturn:
         """Print the usage and the message, and exit with code 2.

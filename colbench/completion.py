@@ -68,9 +68,9 @@ def _humans() -> list[str]:
 
 
 def _specs(kind: Kind) -> list[str]:
-    from colbench.plugins import MORE, names
+    from colbench.plugins import FORMS, names
 
-    return [f"{name}:" if name in MORE else name for name in names(kind)]
+    return [f"{name}:" if name in FORMS else name for name in names(kind)]
 
 
 def _domains() -> list[str]:

@@ -18,6 +18,7 @@ ArgValue = str | int | float | bool
 AtLeastOne = Annotated[int, Meta(ge=1)]
 Positive = Annotated[float, Meta(gt=0)]
 NotNegative = Annotated[int, Meta(ge=0)]
+Workers = Annotated[int, Meta(ge=0, le=1024)]
 ScoringMode = Literal["default", "official"]
 """The scoring modes of backend and frontend; other domains may have others (`Domain.modes`)."""
 Told = Literal["asked", "all"]
@@ -291,7 +292,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = False
 
     sandbox_workers: Annotated[
-        NotNegative,
+        Workers,
         Option(
             "sandbox",
             "answers scored in parallel",
@@ -327,7 +328,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ),
     ] = None
     browser_workers: Annotated[
-        NotNegative,
+        Workers,
         Option(
             "browser",
             "pages rendered in parallel",

@@ -28,8 +28,10 @@ STEP = re.compile(r"\w+|\[\d+\]|\[\.\.\.\]")
 """One step of a path such as `collect[0].agent_args[...]`."""
 SHORTEST = 4
 """Minimum length of a name whose misspellings are recognized; shorter names are too similar to each other."""
+SIMILAR = 0.7
+"""Minimum similarity between a wrong name and the name to suggest, as difflib's ratio."""
 ALIKE = 0.8
-"""Minimum similarity between a misspelling and the right name, as difflib's ratio."""
+"""Minimum similarity, as difflib's ratio, at which an unknown name counts as a misspelling; others are ignored."""
 LONGEST = 80
 """Maximum number of characters of a wrong value to show in a message."""
 
@@ -77,10 +79,19 @@ def explain(
     return Problem(_join(table, *steps), _reason(message, kind, steps), given)
 
 
-def did_you_mean(name: str, known: Collection[str], rest: str = "") -> str:
-    """Return a hint that names the most similar known name, followed by `rest`, or "" if none is similar."""
-    near = get_close_matches(name, known, 1)
-    return f"; did you mean `{near[0]}{rest}`?" if near else ""
+def did_you_mean(
+    name: str, known: Iterable[str], after: str = "", *, before: str = "", then: str = ""
+) -> str:
+    """Return the end of a message: a hint that names the most similar known name, if any, then the text `then`.
+
+    The hint shows the known name between `before` and `after`.
+    """
+    found = {each.lstrip("-"): each for each in known}
+    near = get_close_matches(name.lstrip("-"), found, 1, SIMILAR)
+    if not near:
+        return f"; {then}" if then else ""
+    sentence = f" {then[0].upper()}{then[1:]}" if then else ""
+    return f"; did you mean `{before}{found[near[0]]}{after}`?{sentence}"
 
 
 def did_you_mean_path(path: Path, others: Iterable[Path]) -> str:
@@ -88,7 +99,8 @@ def did_you_mean_path(path: Path, others: Iterable[Path]) -> str:
 
     All paths must be in the same folder.
     """
-    near = get_close_matches(path.name, [other.name for other in others], 1)
+    names = [other.name for other in others]
+    near = get_close_matches(path.name, names, 1, SIMILAR)
     return f"; did you mean `{path.with_name(near[0])}`?" if near else ""
 
 

@@ -40,9 +40,21 @@ def config_of(
         raise UserError(f"{place}: {problem.reason}{form}{problem.given}") from cause
     for name in known:
         require_finite(places.get(name, name), getattr(config, name))
+        _require_unicode(places.get(name, name), getattr(config, name))
     if config.shard and config.shard[0] > config.shard[1]:
         given = "/".join(map(str, config.shard))
         raise UserError(
             f"{places.get('shard', 'shard')}: expected I/N with I from 1 to N, got {given}"
         )
     return config
+
+
+def _require_unicode(place: str, value: object) -> None:
+    """Raise UserError if a value contains a string that is not valid Unicode, such as the name of some files."""
+    try:
+        msgspec.json.encode(value)
+    except UnicodeEncodeError as cause:
+        shown = ascii(value).strip("'")
+        raise UserError(
+            f"{place}: not valid Unicode: {shown}; rename the file or folder"
+        ) from cause

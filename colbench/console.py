@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING
 from colbench.command import printable
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
 __all__ = [
     "add_output_flags", "console", "errors", "inherited_output", "output", "print_document",
-    "printable", "settings_for_child",
+    "print_wide", "printable", "settings_for_child",
 ]  # fmt: skip
+
+WIDTH = 80
+"""Minimum width of tables, in columns; a narrower table would lose cells."""
 
 _MODE = {"json": False, "quiet": False}
 _INHERITED = "_COLBENCH_OUTPUT"
@@ -66,6 +69,15 @@ def print_document(document: object) -> None:
 
     text = msgspec.json.format(msgspec.json.encode(document, enc_hook=str), indent=2)
     sys.stdout.write(text.decode() + "\n")
+
+
+def print_wide(shown: RenderableType) -> None:
+    """Print a table with the width of the terminal, but with at least `WIDTH` columns: narrow terminals wrap lines."""
+    from rich.segment import SegmentLines
+
+    options = console().options.update_width(max(console().width, WIDTH))
+    lines = console().render_lines(shown, options, pad=False)
+    console().print(SegmentLines(lines, new_lines=True), soft_wrap=True)
 
 
 def _set(**mode: bool) -> None:

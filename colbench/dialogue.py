@@ -6,6 +6,7 @@ This module is the core of ColBench (section 3 of the paper). The markers in mes
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -16,8 +17,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from colbench.clock import Clock
-from colbench.errors import AgentError, EndpointError, ScorerError, SimulatorError, boundary
-from colbench.failures import TOKEN_LIMIT
+from colbench.command import printable
+from colbench.errors import (
+    AgentError,
+    EndpointError,
+    ScorerError,
+    SimulatorError,
+    boundary,
+    describe_exception,
+)
+from colbench.failures import TOKEN_LIMIT, is_empty
 from colbench.interfaces import Agent, Episode, HumanSimulator, StatefulAgent
 from colbench.messages import (
     ANSWER_MARKER,
@@ -37,6 +46,8 @@ from colbench.task import Task
 T = TypeVar("T")
 OPENING = 60.0
 """Seconds that opening or closing a stateful agent may always take, even if the dialogue's limit is shorter."""
+
+logger = logging.getLogger("colbench")
 
 
 class Move(Struct, frozen=True, kw_only=True):
@@ -143,7 +154,7 @@ class Dialogue:
         self.turns.append(move.turn(seconds))
         if move.answer is not None:
             self.ending = Ending(answer=self._committed(move.answer), ended_by="answer")
-        elif len(self.turns) == self._max_turns:
+        elif len(self.turns) >= self._max_turns:
             self._refuse_silence()
             self.ending = Ending(answer=self._committed(move.said), ended_by="limit")
         if self.ending is None:
@@ -170,7 +181,9 @@ class Dialogue:
 
         Accept a dialogue with recorded tokens, because empty replies are then the policy's own behavior.
         """
-        if any(turn.said or turn.agent_delivery is None or turn.sampled for turn in self.turns):
+        if not all(is_empty(turn) and turn.agent_delivery for turn in self.turns):
+            return
+        if any(turn.sampled for turn in self.turns):
             return
         delivered = [turn.agent_delivery for turn in self.turns if turn.agent_delivery]
         found = Counter(each.finish_reason or "unknown" for each in delivered)
@@ -195,7 +208,8 @@ async def opened(
     """Open the agent of one dialogue: the new agent that a stateful agent opens, or else the agent itself.
 
     With a `clock`, opening and closing may each take as long as the clock's limit, or `OPENING` seconds if that is
-    longer. A new agent without the attribute `accepts_images` takes it from the stateful agent.
+    longer. If closing fails after a complete dialogue, the error is only logged, because the answer counts. A new agent
+    without the attribute `accepts_images` takes it from the stateful agent.
     """
     if isinstance(agent, StatefulAgent):
         sees = getattr(agent, "accepts_images", False)
@@ -215,10 +229,18 @@ class _InTime:
         self._abandon = clock.abandon
 
     async def __aenter__(self) -> Agent:
-        return await self._clock().hear(self._manager.__aenter__)
+        agent, _ = await listen(self._manager.__aenter__, self._clock())
+        return agent
 
     async def __aexit__(self, *error: Any) -> bool | None:
-        return await self._clock().hear(lambda: self._manager.__aexit__(*error))
+        try:
+            result, _ = await listen(lambda: self._manager.__aexit__(*error), self._clock())
+        except Exception as failure:
+            if any(error):
+                raise
+            logger.warning("closing the agent failed: %s", printable(describe_exception(failure)))
+            return None
+        return result
 
     def _clock(self) -> Clock:
         return Clock(self._limit, AgentError, self._abandon)

@@ -143,8 +143,7 @@ def boundary(error: type[BoundaryError]) -> Iterator[None]:
     except ColBenchError:
         raise
     except TimeoutError as cause:
-        reason = f"no answer in time{f': {cause}' if str(cause) else ''}"
-        raise error(reason, kind="timeout") from cause
+        raise error(describe_exception(cause), kind="timeout") from cause
     except TooLongError as cause:
         raise error(f"longer than the model's context: {cause}", kind="context") from cause
     except Exception as cause:

@@ -38,6 +38,7 @@ from colbench.models.servers import waits_told
 from colbench.participants import (
     find_participant,
     require_domains,
+    require_given,
     require_tokens,
     spec_of,
     why_single,
@@ -49,12 +50,10 @@ from colbench.resources import RunResources
 from colbench.rollout import Rollout, cell_key
 from colbench.run import Run
 from colbench.run_folder import RunFolder, RunRecord, make_record
-from colbench.selection import find_tasks, require_tasks, select, task_source
+from colbench.selection import GIVEN, find_tasks, require_tasks, select, task_source
 from colbench.shards import in_shard
 from colbench.task import Task
 
-GIVEN = "given"
-"""Task source recorded for a run whose tasks were given as objects; the tasks are kept in its folder."""
 BROKEN_AFTER = 10
 """Number of dialogues after which a run stops if all of them failed in the agent's own code."""
 
@@ -156,26 +155,24 @@ class Evaluation:
                 environments=dict(executor.environments),
             )
             observer.on_start(record)
-            with self.folder.writing(record) as writer:
+            with self.folder.writing(record) as writer, self.folder.reader() as reader:
                 if self._given is not None:
                     lines = b"".join(encode_lines(self.tasks))
                     self.folder.write(self.folder.tasks_path.name, lines)
-                with self.folder.reader() as reader:
-                    earlier = Earlier(reader)
-                    kept = self._read_earlier(earlier, observer)
-                    observer.on_resume(kept, self.planned)
-                    try:
-                        if kept < self.planned:
-                            pending = self._pending(earlier)
-                            await self.run_pending(
-                                executor, pending, earlier, writer.append, observer
-                            )
-                    finally:
-                        observer.on_end()
+                earlier = Earlier(reader)
+                kept = self._read_earlier(earlier, observer)
+                observer.on_resume(kept, self.planned)
+                try:
+                    if kept < self.planned:
+                        self.folder.note_versions(record)
+                        pending = self._pending(earlier)
+                        await self.run_pending(executor, pending, earlier, writer.append, observer)
+                finally:
+                    observer.on_end()
 
     def executor(self) -> Executor:
         """Return the executor of the run's dialogues."""
-        at_once = min(self.config.concurrency, self.planned)
+        at_once = max(1, min(self.config.concurrency, self.planned))
         if is_local(self.config) and self.processes == 1:
             return self.local_executor(at_once)
         plan = Plan(
@@ -311,6 +308,8 @@ async def evaluate_async(
         AgentError: All of the first dialogues failed in the agent's own code.
     """
     specs = {"agent": agent, "tasks": tasks, "human": human}
+    for name, given in specs.items():
+        require_given(name, given)
     texts = {name: spec for name, spec in specs.items() if isinstance(spec, str)}
     config = config_of({**settings, **texts}, others=("out", "observer"))
     if not isinstance(out, str | os.PathLike | None):

@@ -6,9 +6,9 @@ import asyncio
 import gc
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from queue import SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
@@ -44,16 +44,31 @@ def run(work: Coroutine[Any, Any, T]) -> T:
         asyncio.set_event_loop(None)
 
 
-@contextmanager
-def rare_collections() -> Iterator[None]:
-    """Raise the garbage collector's threshold to `COLLECTED_AFTER` in this context, unless it is higher or 0."""
-    before = gc.get_threshold()
-    if 0 < before[0] < COLLECTED_AFTER:
-        gc.set_threshold(COLLECTED_AFTER, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
+class _RareCollections(AbstractContextManager[None]):
+    """A context that raises the garbage collector's threshold while it is open at least once."""
+
+    def __init__(self) -> None:
+        self._open = 0
+        self._before = gc.get_threshold()
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._open += 1
+            if self._open == 1:
+                self._before = gc.get_threshold()
+                if 0 < self._before[0] < COLLECTED_AFTER:
+                    gc.set_threshold(COLLECTED_AFTER, *self._before[1:])
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._open -= 1
+            if not self._open:
+                gc.set_threshold(*self._before)
+
+
+RARE_COLLECTIONS = _RareCollections()
+"""A context that raises the garbage collector's threshold to `COLLECTED_AFTER`, unless it is higher or 0."""
 
 
 @asynccontextmanager

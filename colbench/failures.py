@@ -22,18 +22,22 @@ KNOWN = tuple(dict.fromkeys((*BOUNDARIES, *KINDS, *REPLIES)))
 
 
 def read_reasons(reasons: str | Sequence[str], place: str = "retry_failed") -> tuple[str, ...]:
-    """Return the reasons in a list or a comma-separated string. Raises UserError for an unknown reason."""
+    """Return the reasons in a list or a comma-separated string. Raises UserError for anything else."""
     words = reasons.split(",") if isinstance(reasons, str) else reasons
+    if not isinstance(words, Sequence) or not all(isinstance(word, str) for word in words):
+        raise UserError(f"{place}: expected a reason or a list of reasons, got {reasons!r}")
     found = tuple(word.strip() for word in words if word.strip())
     for reason in found:
         parts = reason.split(":")
         if reason in KNOWN or (len(parts) == 2 and parts[0] in BOUNDARIES and parts[1] in KINDS):
             continue
-        raise UserError(
-            f"{place} {reason}: unknown reason{did_you_mean(reason, KNOWN)}; expected the part that failed "
-            f"({', '.join(BOUNDARIES)}), the kind of failure ({', '.join(KINDS)}), both, such as "
-            f"agent:timeout, or the problem of a reply ({', '.join(REPLIES)})"
+        expected = (
+            f"expected the part that failed ({', '.join(BOUNDARIES)}), the kind of failure "
+            f"({', '.join(KINDS)}), both, such as agent:timeout, or the problem of a reply "
+            f"({', '.join(REPLIES)})"
         )
+        hint = did_you_mean(reason, KNOWN, then=expected)
+        raise UserError(f"{place} {reason}: unknown reason{hint}")
     return found
 
 
@@ -88,10 +92,15 @@ def is_own_fault(failure: Failure) -> bool:
     return failure.boundary == "agent" and kind_of(failure) in OWN_FAULTS
 
 
+def is_empty(turn: Turn) -> bool:
+    """Return True if the agent's reply has no text apart from its thoughts."""
+    return not split_thoughts(turn.raw)[1].strip()
+
+
 def _came(turn: Turn, reason: str) -> bool:
     delivery = turn.agent_delivery
     if reason == "empty":
-        return not split_thoughts(turn.raw)[1].strip()
+        return is_empty(turn)
     if delivery is None:
         return False
     return {"cut": delivery.cut, "filtered": delivery.filtered, "refused": delivery.refused}[reason]

@@ -23,7 +23,7 @@ PREFIX = "COLBENCH_"
 OTHER_VARIABLES = {
     "COLBENCH_CACHE": "cache folder for tasks, renders and weights (default: ~/.cache/colbench)",
     "COLBENCH_OFFICIAL_DIR": "folder with the official files, used instead of the Hub",
-    "COLBENCH_VLLM": "vLLM executable that vllm: agents start (default: the one next to Python, else the one on PATH)",
+    "COLBENCH_VLLM": "executable of vLLM for vllm: agents (default: the one next to Python, else the one on PATH)",
     "COLBENCH_OFFICIAL_DATA": "folder with real task rows, for tests and benchmarks",
 }
 """Environment variables that are not fields of RunConfig."""
@@ -242,6 +242,16 @@ def command_flags(config: RunConfig) -> list[str]:
     ]
 
 
+def is_given_by_flags(config: RunConfig) -> bool:
+    """Return True if `command_flags` gives exactly this configuration; flags cannot give a string such as "1"."""
+    parser = argparse.ArgumentParser()
+    add_config_flags(parser)
+    try:
+        return read_config(parser.parse_args(command_flags(config)), {}) == config
+    except UserError:
+        return False
+
+
 def _words(setting: Setting, value: Any) -> list[str]:
     if setting.kind == "switch":
         return [setting.flag]
@@ -251,7 +261,12 @@ def _words(setting: Setting, value: Any) -> list[str]:
         given = [setting.separator.join(map(str, value))]
     else:
         given = [_text(value)]
-    return [word for each in given for word in (setting.flag, each)]
+    return [word for each in given for word in _flag(setting.flag, each)]
+
+
+def _flag(flag: str, value: str) -> tuple[str, ...]:
+    """Return a flag and its value as words; a value with a leading dash must be in the same word as its flag."""
+    return (f"{flag}={value}",) if value.startswith("-") else (flag, value)
 
 
 def _text(value: Any) -> str:

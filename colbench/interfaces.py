@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
+from colbench.errors import AgentError
 from colbench.messages import Message
 from colbench.pages.render import PageRenderer
 from colbench.rollout import Followed
@@ -62,8 +63,8 @@ class Rule(Struct, frozen=True, kw_only=True):
 
     name: str
     """The requirement, in a few words."""
-    fix: str
-    """Advice for fixing an agent that breaks the rule."""
+    fix: str | Callable[[AgentError], str]
+    """Advice for fixing an agent that breaks the rule; or a function that returns the advice for an error."""
     see: str
     """The page that documents the rule."""
     probe: Callable[[], Awaitable[str | None]]

@@ -20,12 +20,19 @@ from colbench.cells import Cell, plan
 from colbench.descriptors import raise_limit
 from colbench.errors import UserError
 from colbench.numbers import count
+from colbench.pins import flat_pins
 from colbench.report.baseline import load_others
 from colbench.report.model import RunReport
 from colbench.report.write import write_report
 from colbench.rollout import Rollout, placed_rollouts, without_times
-from colbench.run_folder import RunFolder, RunRecord, flat_pins, hold
-from colbench.selection import recorded_tasks
+from colbench.run_folder import (
+    RunFolder,
+    RunRecord,
+    hold,
+    join_versions,
+    versions_of,
+)
+from colbench.selection import GIVEN, recorded_tasks
 
 NAMED = 5
 """Maximum number of missing dialogues that `Merged.gaps` names."""
@@ -76,7 +83,7 @@ def merge(runs: Sequence[str | Path], *, out: str | Path, force: bool = False) -
             or `out` is not empty.
         DataError: A file of a shard is malformed.
     """
-    target = Path(out)
+    target = _writable(Path(out))
     folders = [RunFolder(Path(run)) for run in runs]
     _require_different(folders)
     records = [folder.record() for folder in folders]
@@ -94,12 +101,12 @@ def merge(runs: Sequence[str | Path], *, out: str | Path, force: bool = False) -
         found = len(places)
         gaps = _copy(folders, cells, places, draft.rollouts_path)
         draft.save(record)
-        if folders[0].tasks_path.exists():
+        if config.tasks == GIVEN:
             shutil.copyfile(folders[0].tasks_path, draft.tasks_path)
         report = write_report(draft, tasks, config, load_others(config, tasks))
     planned = len(tasks) * config.trials
     return Merged(
-        path=target,
+        path=Path(out),
         report=report,
         dialogues=found - len(places),
         planned=planned,
@@ -143,9 +150,8 @@ def _configuration(record: RunRecord) -> dict[str, str]:
 
 
 def _versions(record: RunRecord) -> dict[str, str]:
-    tools = {f"tools.{name}": value for name, value in record.environments.items()}
-    known = {"commit": record.commit, "python": record.python, "sandbox": record.sandbox, **tools}
-    return {name: value for name, value in known.items() if value}
+    known = versions_of(record)
+    return {name: value for name, value in known.items() if value and name != "platform"}
 
 
 def _differing(folders: Sequence[RunFolder], pins: Sequence[Mapping[str, str]]) -> list[str]:
@@ -173,10 +179,9 @@ def _together(records: Sequence[RunRecord]) -> RunRecord:
         for role in sorted(roles)
     }
     return replace(
-        first,
+        join_versions(records),
         config=replace(first.config, shard=None),
         started=min(record.started for record in records),
-        sandbox=next((record.sandbox for record in records if record.sandbox), ""),
         learned=learned,
     )
 
@@ -191,15 +196,26 @@ def _reading(folder: RunFolder) -> Iterator[None]:
         yield
 
 
+def _writable(out: Path) -> Path:
+    """Return the absolute path of a new folder, with symlinks resolved.
+
+    Raises UserError if `out` is the current folder, or exists and is not an empty folder.
+    """
+    target = out.resolve()
+    if target == Path.cwd():
+        raise UserError(f"--out {out}: this is the current folder; choose a new folder")
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UserError(f"--out {out}: already exists; choose a new folder")
+    return target
+
+
 @contextmanager
 def _written_whole(target: Path) -> Iterator[RunFolder]:
     """Yield a new folder next to `target`; on success, rename the folder to `target`.
 
-    Raises UserError if `target` exists and is not an empty folder. Files left by a killed process are deleted first.
+    Files left by a killed process are deleted first.
     """
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UserError(f"--out {target}: already exists; choose a new folder")
-    draft = target.absolute().with_name(f".{target.absolute().name}.merging")
+    draft = target.with_name(f".{target.name}.merging")
     with hold(draft / ".lock", target):
         for each in draft.iterdir():
             if each.is_dir():

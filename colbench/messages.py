@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 Role = Literal["system", "user", "assistant"]
@@ -19,12 +19,15 @@ PUBLIC_MARKER = "OUTPUT:"
 """Marker in a reply: only the text after it is shown to the human, or used as an answer."""
 
 
+NotNegative = Annotated[int, Meta(ge=0)]
+
+
 class Usage(Struct, frozen=True, kw_only=True):
     """Token counts of answered requests, from the model server; `requests` is the number of these requests."""
 
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    requests: int = 0
+    prompt_tokens: NotNegative = 0
+    completion_tokens: NotNegative = 0
+    requests: NotNegative = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(

@@ -126,7 +126,7 @@ def amount(value: float | None, digits: int = 1) -> str:
     """Return a number as `4.7`, or `1,234` if it is 1,000 or more."""
     if value is None:
         return NOTHING
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}f}"
+    return f"{value:,.0f}" if round(abs(value), digits) >= 1000 else f"{value:.{digits}f}"
 
 
 def p_value(p: float | None) -> str:
@@ -148,10 +148,11 @@ def count(amount: int, noun: str, plural: str = "") -> str:
 
 def short(amount: int) -> str:
     """Return a large count as `950`, `12.3 k`, `4.5 M`."""
-    for size, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
-        if amount >= size:
-            return f"{amount / (1e3 if unit == 'k' else size):.1f} {unit}"
-    return f"{amount:,}"
+    if amount < 1e4:
+        return f"{amount:,}"
+    found = ((amount / size, unit) for size, unit in ((1e3, "k"), (1e6, "M")))
+    value, unit = next((each for each in found if round(each[0], 1) < 1000), (amount / 1e9, "G"))
+    return f"{value:.1f} {unit}"
 
 
 def dollars(amount: float | None) -> str:

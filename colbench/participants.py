@@ -8,11 +8,13 @@ import logging
 from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
+from types import FunctionType
 from typing import Any, Literal
 
 from colbench.config import ArgValue, RunConfig
 from colbench.errors import ColBenchError, UserError, describe_exception
 from colbench.messages import clean
+from colbench.plugin_files import name_of
 from colbench.plugins import describe, describe_domain, resolve
 from colbench.registry import get_domain
 from colbench.task import Task
@@ -54,8 +56,19 @@ def spec_of(participant: object) -> str:
     named = getattr(participant, "spec", None)
     if isinstance(named, str):
         return named
-    cls = participant if isinstance(participant, type) else type(participant)
-    return f"{cls.__module__}:{cls.__qualname__}"
+    return name_of(participant if isinstance(participant, type) else type(participant))
+
+
+def require_given(name: str, given: object) -> None:
+    """Raise UserError for None, and for a function, which only a spec can name."""
+    if given is None:
+        raise UserError(
+            f"{name}: expected a spec or an object, got None; leave {name} out for its default"
+        )
+    if isinstance(given, FunctionType):
+        raise UserError(
+            f"{name}: a function can only be given by a spec, such as my_{name}.py:{given.__name__}"
+        )
 
 
 def describe_for(participant: object, domains: Collection[str]) -> dict[str, str]:

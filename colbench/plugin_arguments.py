@@ -8,13 +8,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Meta
 
 from colbench.config import ArgValue
 from colbench.config_errors import did_you_mean
 from colbench.errors import UserError
 
 Factory = Callable[..., Any]
+Positive = Annotated[int, Meta(ge=1)]
+Seconds = Annotated[float, Meta(gt=0)]
+Temperature = Annotated[float, Meta(ge=0)]
 
 
 def named(factory: Factory, *, registered: bool) -> tuple[str, list[str]]:
@@ -47,8 +54,38 @@ def require_known(
     for name in args:
         if name not in parameters:
             usage = describe_usage(flag, spec, factory, registered=registered)
-            hint = did_you_mean(name, named(factory, registered=registered)[1])
-            raise UserError(f"{flag} {spec}: no argument `{name}`{hint}; {usage}")
+            hint = did_you_mean(name, named(factory, registered=registered)[1], then=usage)
+            raise UserError(f"{flag} {spec}: no argument `{name}`{hint}")
+
+
+def require_fitting(flag: str, factory: Factory, args: Mapping[str, ArgValue]) -> None:
+    """Raise UserError if a value does not fit its argument's annotation, if that means a number or true or false."""
+    hints = _hints(factory)
+    for name in args.keys() & hints.keys():
+        if not _is_checked(hints[name]):
+            continue
+        try:
+            msgspec.convert(args[name], hints[name])
+        except msgspec.ValidationError as cause:
+            problem = str(cause).replace("Expected", "expected").replace(" | null", "")
+            raise UserError(f"{flag}-arg {name}={args[name]}: {problem}") from cause
+
+
+def _hints(factory: Factory) -> dict[str, Any]:
+    """Return the annotations of a factory's parameters; empty if they cannot be evaluated."""
+    built: Any = factory
+    function = built.__init__ if isinstance(factory, type) else built
+    try:
+        return get_type_hints(function, include_extras=True)
+    except Exception:
+        return {}
+
+
+def _is_checked(hint: Any) -> bool:
+    """Return True if an annotation consists of numbers, bool and None."""
+    members = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    kinds = (get_args(each)[0] if get_origin(each) is Annotated else each for each in members)
+    return all(kind in (int, float, bool, NoneType) for kind in kinds)
 
 
 def describe_usage(flag: str, spec: str, factory: Factory, *, registered: bool) -> str:

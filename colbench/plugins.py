@@ -11,7 +11,6 @@ that builds any of these.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import importlib
 import importlib.machinery
@@ -25,7 +24,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Literal
 
-from colbench import plugin_arguments
+from colbench import plugin_arguments, plugin_files
 from colbench.config import ArgValue
 from colbench.config_errors import did_you_mean, did_you_mean_path
 from colbench.errors import UserError, describe_exception
@@ -51,9 +50,21 @@ OWN = frozenset(
 MODULE = re.compile(r"[A-Za-z_][\w.]*")
 NO_LINES = (".parquet", ".gz")
 """Suffixes of task files that are not JSON lines; the source `file` reads them."""
-MORE = frozenset({"azure", "cmd", "file", "http", "https", "local", "openai", "vllm"})
-"""Names whose specs must continue after a colon, such as `openai:MODEL`."""
+FORMS = {
+    "azure": "azure:DEPLOYMENT or azure:DEPLOYMENT@URL",
+    "cmd": "cmd:COMMAND",
+    "http": "http://HOST:PORT",
+    "https": "https://HOST:PORT",
+    "local": "local:MODEL_OR_PATH",
+    "openai": "openai:MODEL or openai:MODEL@URL",
+    "vllm": "vllm:MODEL_OR_PATH",
+}
+"""Forms of the specs that must continue after the name and a colon."""
 REQUIRED = {"agent": "reply", "human": "respond"}
+DEFINE = {
+    "agent": "`async def reply(self, dialogue)`, or `open(self, episode)`; see agents/README.md",
+    "human": "`async def respond(self, task, dialogue)`; see docs/frontend.md",
+}
 
 
 def resolve(kind: Kind, spec: str, args: Mapping[str, ArgValue]) -> Any:
@@ -104,11 +115,9 @@ def require_method(kind: Kind, plugin: object, place: str) -> None:
         hint = (
             "; an agent function takes the messages as a parameter without a default"
             if isinstance(plugin, str)
-            else ""
+            else f"; define {DEFINE[kind]}"
         )
-        raise UserError(
-            f"{place}: {_name(plugin)} has no method `{method}`{hint}; see agents/README.md"
-        )
+        raise UserError(f"{place}: {_name(plugin)} has no method `{method}`{hint}")
     if inspect.ismethod(speak) and not inspect.iscoroutinefunction(speak):
         raise UserError(f"{place}: `{method}` of {_name(plugin)} must be `async def`")
 
@@ -128,10 +137,10 @@ def resolve_tasks(spec: str, malformed: list[str] | None = None) -> list[Task]:
     source = _entry_points("tasks").get(name)
     if source is None:
         known = ", ".join(f"{known}:…" for known in sorted(_entry_points("tasks")))
-        hint = did_you_mean(name, _entry_points("tasks"), colon + argument)
-        raise UserError(
-            f"--tasks {spec}: neither a file nor a known source{hint}; sources are {known}"
+        hint = did_you_mean(
+            name, _entry_points("tasks"), colon + argument, then=f"sources are {known}"
         )
+        raise UserError(f"--tasks {spec}: neither a file nor a known source{hint}")
     load = _load(f"--tasks {spec}", source.load)
     takes_list = "malformed" in inspect.signature(load).parameters
     tasks: list[Task] = load(argument, malformed) if takes_list else load(argument)
@@ -232,36 +241,32 @@ def _find(kind: Kind, spec: str) -> tuple[Any, list[str], str]:
         return _load(f"--{kind} {spec}", point.load), [rest] if colon else [], point.module
     left, _, attribute = spec.rpartition(":")
     if not left and attribute.endswith(".py") and Path(attribute).expanduser().is_file():
-        found = _classes_in(kind, Path(attribute).expanduser())
-        choice = found[0] if len(found) == 1 else "NAME"
-        raise UserError(
-            f"--{kind} {spec}: a file can have several objects; choose the {kind} with {spec}:{choice}"
-        )
+        raise UserError(f"--{kind} {spec}: {_choice(kind, spec)}")
     if left.endswith(".py"):
         _require_file(f"--{kind} {spec}", Path(left).expanduser())
     else:
         _require_module(kind, spec, left)
     module = _load(f"--{kind} {spec}", lambda: _module(left))
     if not hasattr(module, attribute):
-        hint = did_you_mean(attribute, vars(module))
+        hint = did_you_mean(attribute, vars(module), then=_defined(left))
         raise UserError(f"--{kind} {spec}: {left} has no `{attribute}`{hint}")
     return getattr(module, attribute), [], module.__name__
 
 
-def _classes_in(kind: Kind, file: Path) -> list[str]:
-    """Return the names of a file's classes with the method of an agent or a human; the file is not run."""
+def _choice(kind: Kind, file: str) -> str:
+    """Return how to choose an object of a file: its only agent or human, or one of all objects that it defines."""
     methods = {REQUIRED[kind], "open"} if kind == "agent" else {REQUIRED[kind]}
-    try:
-        body = ast.parse(file.read_bytes()).body
-    except (OSError, SyntaxError, ValueError):
-        return []
-    return [
-        each.name
-        for each in body
-        if isinstance(each, ast.ClassDef)
-        and not each.name.startswith("_")
-        and methods & {getattr(part, "name", "") for part in each.body}
-    ]
+    found = plugin_files.classes_in(Path(file).expanduser(), methods)
+    if len(found) == 1:
+        return f"choose the {kind} with {file}:{found[0]}"
+    defined = _defined(file)
+    return f"choose the {kind} with {file}:NAME" + (f"; {defined}" if defined else "")
+
+
+def _defined(place: str) -> str:
+    """Return which objects a file defines; "" if it defines none, or if the place is not a file."""
+    objects = plugin_files.objects_in(Path(place).expanduser()) if place.endswith(".py") else []
+    return f"the file defines {', '.join(objects)}" if objects else ""
 
 
 def _require_file(flag: str, file: Path) -> None:
@@ -334,26 +339,18 @@ def _require_module(kind: Kind, spec: str, module: str) -> None:
     if MODULE.fullmatch(module) and (top in sys.modules or importlib.util.find_spec(top)):
         return
     name, colon, rest = spec.partition(":")
-    shown = [f"{each}:…" if each in MORE else each for each in names(kind)]
-    hint = did_you_mean(name, names(kind) if colon else shown, colon + rest)
-    raise UserError(
-        f"--{kind} {spec}: unknown, and not a Python module{hint}; installed: {', '.join(shown)}; "
-        "for a model, write openai:MODEL or vllm:MODEL; or use file.py:attribute or module:attribute"
+    shown = [f"{each}:…" if each in FORMS else each for each in names(kind)]
+    advice = (
+        f"installed: {', '.join(shown)}; for a model, write openai:MODEL or vllm:MODEL; or use "
+        "file.py:attribute or module:attribute"
     )
+    hint = did_you_mean(name, names(kind) if colon else shown, colon + rest, then=advice)
+    raise UserError(f"--{kind} {spec}: unknown, and not a Python module{hint}")
 
 
 def _module(where: str) -> Any:
-    if not where.endswith(".py"):
-        return importlib.import_module(where)
-    path = Path(where).expanduser().resolve()
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    sys.path.insert(0, str(path.parent))
-    spec.loader.exec_module(module)
-    return module
+    is_file = where.endswith(".py")
+    return plugin_files.import_file(Path(where)) if is_file else importlib.import_module(where)
 
 
 def _load(flag: str, load: Callable[[], Any]) -> Any:
@@ -372,6 +369,9 @@ def _build(
 ) -> Any:
     flag, registered = f"--{kind}", _is_registered(kind, spec)
     plugin_arguments.require_known(flag, spec, factory, args, registered=registered)
+    plugin_arguments.require_fitting(flag, factory, args)
+    if not positional and spec in FORMS:
+        raise UserError(f"{flag} {spec}: write {FORMS[spec]}")
     try:
         inspect.signature(factory).bind(*positional, **args)
     except TypeError as cause:
@@ -388,5 +388,4 @@ def _build(
 
 
 def _name(plugin: object) -> str:
-    cls = plugin if isinstance(plugin, type) else type(plugin)
-    return f"{cls.__module__}:{cls.__qualname__}"
+    return plugin_files.name_of(plugin if isinstance(plugin, type) else type(plugin))

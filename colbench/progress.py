@@ -45,11 +45,11 @@ class ConsoleObserver(Observer):
         self._tally.keep(rollout)
 
     def on_resume(self, kept: int, total: int) -> None:
-        """Start the display of progress."""
-        if kept == total:
-            show_kept(total, total)
-        else:
+        """Start the display of progress; if all dialogues are finished already, only print their number."""
+        if kept < total:
             self._shown = self._stack.enter_context(progress(self._tally, total))
+        elif total:
+            show_kept(total, total)
 
     def on_wait(self, waits: Sequence[str]) -> None:
         """Show the current waits for model servers: in a terminal with the progress, otherwise as lines of text."""

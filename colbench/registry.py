@@ -75,8 +75,8 @@ def _entry_point(name: str) -> EntryPoint:
     points = {point.value: point for point in entry_points(group=GROUP, name=name)}
     if not points:
         known = domain_names()
-        hint = did_you_mean(name, known)
-        raise UserError(f"unknown domain `{name}`{hint}; installed: {', '.join(known)}")
+        hint = did_you_mean(name, known, then=f"installed: {', '.join(known)}")
+        raise UserError(f"unknown domain `{name}`{hint}")
     if len(points) > 1:
         raise UserError(
             f"several packages define the domain `{name}`: {' and '.join(sorted(points))}; "

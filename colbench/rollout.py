@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from shlex import quote
 from typing import Literal
 
 import msgspec
@@ -313,7 +314,7 @@ def decode_line(path: Path, content: bytes, number: Callable[[], int]) -> Rollou
 
 def _fix(path: Path) -> str:
     in_a_run = path.with_name("run.json").exists()
-    return f"; `colbench repair {path.parent}` removes such lines" if in_a_run else ""
+    return f"; `colbench repair {quote(str(path.parent))}` removes such lines" if in_a_run else ""
 
 
 def _whole_lines(path: Path, start: int) -> Iterator[bytes]:

@@ -17,14 +17,17 @@ from colbench.domain import Domain, Metric
 from colbench.errors import UserError
 from colbench.hub import push
 from colbench.messages import Usage
+from colbench.numbers import count, percent
+from colbench.numbers import measure as measured_value
 from colbench.registry import get_domain
 from colbench.report.asking import gain_per_question, unasked_values
 from colbench.report.baseline import load_others, read_baseline
 from colbench.report.cells import ByTask, by_task, leading_metric, measure
 from colbench.report.dialogue_stats import agent_words, human_words
-from colbench.report.model import RunReport
+from colbench.report.model import DomainReport, RunReport
 from colbench.report.scores import modes
 from colbench.report.summary import run_report
+from colbench.report.verdicts import metric_of
 from colbench.rollout import Rollout
 from colbench.run_folder import RunFolder, RunRecord
 from colbench.score import Score
@@ -57,7 +60,16 @@ class Run:
             weakref.finalize(self, shutil.rmtree, folder.path, ignore_errors=True)
 
     def __repr__(self) -> str:
-        return f"<Run of {self.record.config.agent} on {self.record.config.tasks}, {self.path}>"
+        tasks = f"{count(self.record.tasks.count, 'task')} of {self.config.tasks}"
+        return f"<Run of {', '.join([f'{self.config.agent}: {tasks}', *self._scores(), str(self.path)])}>"
+
+    def _scores(self) -> list[str]:
+        """Return the main result of each domain in words; an empty list if the report cannot be made."""
+        try:
+            domains = self.report.domains
+        except UserError:
+            return []
+        return [_score_in_words(get_domain(name), report) for name, report in domains.items()]
 
     @property
     def path(self) -> Path:
@@ -81,21 +93,24 @@ class Run:
         """The dialogues with their verdicts, one for each task and trial that has been run.
 
         They are in the order of the plan: all tasks in order, then all of them again for the next trial. Dialogues on
-        unknown tasks, which the task source no longer provides, come last, in the order in which they ended.
+        unknown tasks, which the task source no longer provides, come last, in the order in which they ended. Dialogues
+        on earlier versions of a task are left out.
         """
-        places = {task.id: number for number, task in enumerate(self.known_tasks())}
+        order = {task.id: number for number, task in enumerate(self.known_tasks())}
 
-        def place(rollout: Rollout) -> tuple[bool, int, int]:
-            if rollout.task_id not in places:
-                return True, 0, 0
-            return False, rollout.trial, places[rollout.task_id]
+        def place(each: tuple[int, Rollout]) -> tuple[bool, int, int]:
+            start, rollout = each
+            if rollout.task_id not in order:
+                return True, 0, start
+            return False, rollout.trial, order[rollout.task_id]
 
-        return complete(self.known_tasks(), sorted(self.folder.rollouts(), key=place))
+        found = [rollout for _, rollout in sorted(self._latest(), key=place)]
+        return complete(self.known_tasks(), found)
 
     @cached_property
     def stats(self) -> dict[str, ByTask]:
         """Statistics of each dialogue by domain, task and trial. They contain no texts, so millions fit in memory."""
-        return by_task(self.known_tasks(), self.folder.latest())
+        return by_task(self.known_tasks(), self._latest())
 
     @cached_property
     def report(self) -> RunReport:
@@ -103,6 +118,16 @@ class Run:
         config, others = self.config, load_others(self.config, self.tasks)
         measured = measure(self.tasks, config.trials, self.folder.latest(), config.shard)
         return run_report(measured, config, others)
+
+    def _latest(self) -> Iterator[tuple[int, Rollout]]:
+        """Yield the latest dialogue of each task and trial with its byte offset, except those on earlier versions."""
+        versions = {task.id: task.hash for task in self.known_tasks()}
+        seen: set[tuple[str, int]] = set()
+        for start, rollout in self.folder.latest():
+            version, cell = versions.get(rollout.task_id), (rollout.task_id, rollout.trial)
+            if version in (None, rollout.task_hash) and cell not in seen:
+                seen.add(cell)
+                yield start, rollout
 
     def write_report(self) -> RunReport:
         """Write `report.json`, `report.html` and the pages of its domains into the folder, and return the report."""
@@ -250,6 +275,13 @@ class Run:
 def load_run(path: str | Path) -> Run:
     """Return the run in a folder. Raises DataError if the folder contains no run."""
     return Run(RunFolder(Path(path)))
+
+
+def _score_in_words(domain: Domain, report: DomainReport) -> str:
+    if domain.success and report.success_rate:
+        return f"{domain.success.name} {percent(report.success_rate.mean)}"
+    lead = metric_of(domain, report.lead)
+    return f"{lead.label} {measured_value(report.value.mean, lead.unit)}"
 
 
 def _metrics(rollout: Rollout) -> dict[str, float | None]:

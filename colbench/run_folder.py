@@ -7,9 +7,8 @@ import logging
 import os
 import platform
 import shutil
-import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,9 +17,11 @@ from typing import Any, BinaryIO
 import msgspec
 from msgspec import Struct
 
+from colbench.checkout import find_commit
 from colbench.config import RunConfig, digest
 from colbench.config_errors import did_you_mean_path
 from colbench.errors import DataError, InUseError, UserError
+from colbench.pins import changed_pins
 from colbench.rollout import Rollout, encode_rollout, read_rollouts
 from colbench.rollout_file import RolloutReader, latest_rollouts
 from colbench.task import FRONTEND
@@ -35,6 +36,8 @@ class TaskSource(Struct, frozen=True, kw_only=True):
     """The tasks of a run; `hash` covers the ids and hashes of the selected tasks, in order."""
 
     source: str
+    file: str = ""
+    """Absolute path of the source if it is a file; it is not published."""
     count: int
     hash: str
 
@@ -45,7 +48,10 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     schema: str = SCHEMA
     colbench: str = __version__
     commit: str = ""
-    """Commit of the harness, with `-dirty` if files were changed; empty if it does not run from a checkout."""
+    """Commit of the harness, with `-dirty` if files were changed; empty if it does not run from a checkout.
+
+    If attempts at the run differed in one of the `VERSIONS`, the field has all values; see `join_values`.
+    """
     python: str = platform.python_version()
     platform: str = platform.platform()
     started: str
@@ -54,12 +60,41 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     """The values hashed into `digest`; a run can be resumed only if they are unchanged."""
     digest: str
     sandbox: str = ""
-    """Isolation in the latest attempt: tier, Python version and limits for code, the browser's sandbox for pages."""
+    """Isolation of answers: tier, Python version and limits for code, the browser's sandbox for pages."""
     environments: dict[str, str] = {}
     """Version and settings of the tools that produce the scores, by domain, such as the browser's."""
     tasks: TaskSource
     learned: dict[str, list[str]] = {}
     """Properties of the models and their servers found during the run, by role, such as a rejected field."""
+
+
+VERSIONS = ("commit", "python", "platform", "sandbox")
+"""Fields of the record that can differ between attempts at a run; so can the values in `environments`."""
+SHOWN = 10
+"""Maximum number of runs that a message lists."""
+VALUES = " | "
+"""Separator between the values of a field of the record that differed between attempts at a run."""
+
+
+def join_values(*values: str) -> str:
+    """Return the different values of a field of the record, in order; each value may itself be the result of a join."""
+    return VALUES.join(dict.fromkeys(each for value in values for each in value.split(VALUES)))
+
+
+def versions_of(record: RunRecord) -> dict[str, str]:
+    """Return the versions of the software of a run by name, such as `tools.frontend`; "" if unknown."""
+    tools = {f"tools.{name}": value for name, value in record.environments.items()}
+    return {name: getattr(record, name) for name in VERSIONS} | tools
+
+
+def join_versions(records: Sequence[RunRecord]) -> RunRecord:
+    """Return the first record; where a later record has other versions, the field has all values."""
+    fixed = {name: join_values(*(getattr(each, name) for each in records)) for name in VERSIONS}
+    tools: dict[str, str] = {}
+    for name, value in (pair for each in records for pair in each.environments.items()):
+        tools[name] = join_values(tools.get(name, value), value)
+    sandbox = join_values(*(each.sandbox for each in records if each.sandbox))
+    return msgspec.structs.replace(records[0], **fixed | {"sandbox": sandbox}, environments=tools)
 
 
 def make_record(
@@ -69,7 +104,7 @@ def make_record(
     values = {"colbench": __version__, "config": config.pins(), **resolved}
     pins = msgspec.json.decode(msgspec.json.encode(values))  # as they are when read from a file
     return RunRecord(
-        commit=_commit(),
+        commit=find_commit(),
         started=now(),
         config=config,
         pins=pins,
@@ -108,12 +143,17 @@ class RunFolder:
         return record
 
     def _why_unread(self, cause: OSError) -> str:
-        """Return why `run.json` cannot be read; if the folder does not exist, suggest a run with a similar name."""
+        """Return why `run.json` cannot be read, with the runs in the folder, or with a run that has a similar name."""
         name = self.record_path.name
-        if not isinstance(cause, FileNotFoundError) or self.path.exists():
+        if not isinstance(cause, FileNotFoundError):
             return f"{name} cannot be read: {cause.strerror}"
-        runs = (record.parent for record in self.path.parent.glob(f"*/{name}"))
-        return f"it does not exist{did_you_mean_path(self.path, runs)}"
+        if not self.path.exists():
+            runs = (record.parent for record in self.path.parent.glob(f"*/{name}"))
+            return f"it does not exist{did_you_mean_path(self.path, runs)}"
+        if inside := sorted(str(record.parent) for record in self.path.glob(f"*/{name}")):
+            more = ", …" if len(inside) > SHOWN else ""
+            return f"it contains runs; choose one: {', '.join(inside[:SHOWN])}{more}"
+        return f"{name} cannot be read: {cause.strerror}"
 
     def rollouts(self) -> list[Rollout]:
         """Return the rollouts so far."""
@@ -133,14 +173,11 @@ class RunFolder:
         return self.rollouts_path.exists() and self.rollouts_path.stat().st_size > 0
 
     def _begin(self, record: RunRecord) -> None:
-        if self.record_path.exists():
+        if self.record_path.exists() and self.has_rollouts:
             earlier = self.record()
-            if earlier.digest == record.digest:
-                record = msgspec.structs.replace(
-                    record, started=earlier.started, learned=earlier.learned
-                )
-            elif self.has_rollouts:
+            if earlier.digest != record.digest:
                 raise UserError(_refusal(self.path, earlier, record))
+            record = msgspec.structs.replace(earlier, config=record.config, tasks=record.tasks)
         self.save(record)
 
     def refuse_foreign(self) -> None:
@@ -151,6 +188,16 @@ class RunFolder:
     def save(self, record: RunRecord) -> None:
         """Write `run.json`."""
         self.write("run.json", msgspec.json.format(msgspec.json.encode(record), indent=2))
+
+    def note_versions(self, record: RunRecord) -> None:
+        """Add the versions of an attempt to `run.json`, and warn if they differ from those of an earlier attempt."""
+        earlier = self.record()
+        together = join_versions((earlier, record))
+        known, logger = versions_of(earlier), logging.getLogger("colbench")
+        for name, value in versions_of(together).items():
+            if known.get(name) and value != known[name]:
+                logger.warning("%s differs from that of earlier dialogues: %s", name, value)
+        self.save(together)
 
     def note_learned(self, learned: dict[str, list[str]]) -> None:
         """Write newly learned properties of the models into `run.json`; do nothing if the folder was deleted."""
@@ -185,20 +232,15 @@ class RunFolder:
 
     def write(self, name: str, content: bytes) -> Path:
         """Write a file of the folder atomically."""
-        path = self.path / name
-        draft = path.with_name(f".{name}.new")
-        try:
-            draft.write_bytes(content)
-            draft.replace(path)
-        except OSError as cause:
-            raise UserError(f"{path}: cannot be written: {cause.strerror}") from cause
-        return path
+        with self.replacing(name) as file:
+            file.write(content)
+        return self.path / name
 
     @contextmanager
     def replacing(self, name: str) -> Iterator[BinaryIO]:
         """Yield a file that replaces a file of the folder once it is completely written."""
         path = self.path / name
-        draft = path.with_name(f".{name}.new")
+        draft = path.with_name(f".{name}.{os.getpid()}.new")
         try:
             with draft.open("wb") as file:
                 yield file
@@ -350,47 +392,9 @@ def _read_record(content: bytes) -> RunRecord:
 
 
 def _refusal(path: Path, earlier: RunRecord, record: RunRecord) -> str:
-    before, after = flat_pins(earlier.pins), flat_pins(record.pins)
-    changed = [
-        f"  {_explained(name)}: {before.get(name, 'not set')} -> {after.get(name, 'not set')}"
-        for name in sorted(before | after)
-        if before.get(name) != after.get(name)
-    ]
-    return "\n".join(
+    return "\n  ".join(
         [
             f"{path} contains a run with a different configuration; use another --out, or undo these changes:",
-            *changed,
+            *changed_pins(earlier.pins, record.pins),
         ]
     )
-
-
-def _explained(name: str) -> str:
-    """Return the name of a pin; for the hash of a file with code, also its meaning."""
-    return f"{name} (the content of its file)" if name.endswith(".source") else name
-
-
-def flat_pins(pins: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    """Return nested pins as strings by dotted names, such as `human.class`."""
-    flat: dict[str, str] = {}
-    for name, value in pins.items():
-        if isinstance(value, dict):
-            flat |= flat_pins(value, f"{prefix}{name}.")
-        else:
-            flat[prefix + name] = str(value)
-    return flat
-
-
-def _commit() -> str:
-    root = Path(__file__).resolve().parents[1]
-    if not (root / ".git").exists():
-        return ""
-    try:
-        described = subprocess.run(  # noqa: S603 - fixed arguments
-            ["git", "-C", root, "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"],  # noqa: S607
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    except OSError:  # git is not installed
-        return ""
-    return described.stdout.strip()

@@ -24,7 +24,7 @@ from colbench.errors import (
     ScorerError,
     boundary,
 )
-from colbench.event_loop import first_of, rare_collections
+from colbench.event_loop import RARE_COLLECTIONS, first_of
 from colbench.interfaces import (
     Agent,
     Episode,
@@ -82,7 +82,7 @@ class Runner(Struct, frozen=True, kw_only=True):
         """
         work = _Workers(self, source)
         try:
-            with watched_loop(), rare_collections(), source.stopping(work.stop):
+            with watched_loop(), RARE_COLLECTIONS, source.stopping(work.stop):
                 async with asyncio.TaskGroup() as group:
                     for _ in range(self.concurrency):
                         group.create_task(work.run_cells(group))

@@ -51,9 +51,8 @@ def find_scorers(names: Sequence[str]) -> list[ExtraScorer]:
     for name in names:
         if name not in points:
             known = ", ".join(sorted(points)) or "none"
-            raise UserError(
-                f"--scorers {name}: unknown scorer{did_you_mean(name, points)}; installed: {known}"
-            )
+            hint = did_you_mean(name, points, then=f"installed: {known}")
+            raise UserError(f"--scorers {name}: unknown scorer{hint}")
         try:
             found.append(_build(name, points[name].load()))
         except Exception as cause:

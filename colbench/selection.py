@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
+from msgspec import json
 from msgspec.structs import replace
 
 from colbench.config import RunConfig, digest
@@ -13,6 +15,9 @@ from colbench.plugins import resolve_tasks
 from colbench.registry import domain_names, get_domain
 from colbench.run_folder import RunFolder, RunRecord, TaskSource
 from colbench.task import BACKEND, Task, distinguish, row_from_task, task_from_row
+
+GIVEN = "given"
+"""Task source recorded for a run whose tasks were given as objects; the tasks are kept in its folder."""
 
 
 def find_tasks(
@@ -24,10 +29,9 @@ def find_tasks(
     a row is malformed.
     """
     if config.domain and config.domain not in domain_names():
-        hint = did_you_mean(config.domain, domain_names())
-        raise UserError(
-            f"--domain {config.domain}: unknown{hint}; installed: {', '.join(domain_names())}"
-        )
+        known = domain_names()
+        hint = did_you_mean(config.domain, known, then=f"installed: {', '.join(known)}")
+        raise UserError(f"--domain {config.domain}: unknown{hint}")
     if not config.tasks:
         tasks = get_domain(config.domain or BACKEND).defaults.tasks
         config = replace(config, tasks=tasks)
@@ -55,11 +59,13 @@ def require_tasks(tasks: Sequence[Task]) -> list[Task]:
             "tasks: expected a source, such as 'bundled:backend', or a list of tasks, as colbench.load_tasks(...) "
             f"returns; got {wrong[0] if wrong else 'an empty list'}"
         )
-    for task in listed:
+    for number, task in enumerate(listed):
+        if not task.id:
+            raise DataError(f"tasks[{number}]: `id` is empty")
         try:
-            task_from_row(row_from_task(task))
-        except DataError as cause:
-            raise DataError(f"tasks: `{task.id}`: {cause}") from cause
+            task_from_row(json.decode(json.encode(row_from_task(task))))
+        except (DataError, UnicodeEncodeError) as cause:
+            raise DataError(f"tasks: `{ascii(task.id)[1:-1]}`: {cause}") from cause
     return distinguish(listed)
 
 
@@ -77,33 +83,39 @@ def select(tasks: list[Task], config: RunConfig) -> list[Task]:
         by_id = {task.id: task for task in tasks}
         unknown = [name for name in config.task_ids if name not in by_id]
         if unknown:
-            hint = did_you_mean(unknown[0], by_id)
-            raise UserError(
-                f"--task-ids: {config.tasks} has no {', '.join(unknown)}{hint}; `colbench tasks list` shows the ids"
-            )
+            hint = did_you_mean(unknown[0], by_id, then="`colbench tasks list` shows the IDs")
+            raise UserError(f"--task-ids: {config.tasks} has no {', '.join(unknown)}{hint}")
         tasks = [by_id[name] for name in dict.fromkeys(config.task_ids)]
     return tasks[: config.limit]
 
 
 def task_source(source: str, tasks: list[Task]) -> TaskSource:
     """Return the part of a run's record that describes its tasks."""
-    return TaskSource(source=source, count=len(tasks), hash=_hash(tasks))
+    path = Path(source).expanduser()
+    file = str(path.absolute()) if path.is_file() else ""
+    return TaskSource(source=source, file=file, count=len(tasks), hash=_hash(tasks))
 
 
 def recorded_tasks(folder: RunFolder, record: RunRecord) -> list[Task]:
-    """Load the tasks of a run again, from the copy in the run's folder or, without a copy, from their source.
+    """Load the tasks of a run again, from their source or, for tasks given as objects, from the copy in its folder.
 
     Raises DataError if the tasks have changed since the run.
     """
-    own = folder.tasks_path
-    source = str(own) if own.exists() else record.config.tasks
-    tasks = select(resolve_tasks(source), record.config)
+    tasks = select(resolve_tasks(_source(folder, record)), record.config)
     if _hash(tasks) != record.tasks.hash:
         raise DataError(
             f"{record.config.tasks}: the tasks have changed since the run; restore them, or use "
             f"ColBench {record.colbench}, with which the run was made"
         )
     return tasks
+
+
+def _source(folder: RunFolder, record: RunRecord) -> str:
+    """Return the source of a run's tasks. A file is looked for where the run was started, then in this folder."""
+    if record.config.tasks == GIVEN:
+        return str(folder.tasks_path)
+    place = record.tasks.file
+    return place if place and Path(place).exists() else record.config.tasks
 
 
 def _hash(tasks: list[Task]) -> str:

@@ -85,17 +85,21 @@ class Talk:
         """Process the agent's next reply, and return the human's answer or, at the end, the verdicts.
 
         Raises UserError if the dialogue has ended, AgentError if the reply is not a message, and InfrastructureError if
-        the human or the scorer fails.
+        the human or the scorer fails. After an error of the human, the same reply can be sent again.
         """
         if self._dialogue.ending:
             raise UserError("this dialogue has ended; start a new one")
-        seconds = time.perf_counter() - self._asked
+        seconds, before = time.perf_counter() - self._asked, len(self._dialogue.turns)
         limit = self._session.config.dialogue_timeout
-        await supervised(
-            lambda abandon: self._dialogue.step(
-                reply, seconds=seconds, clock=Clock(limit, abandon=abandon)
+        try:
+            await supervised(
+                lambda abandon: self._dialogue.step(
+                    reply, seconds=seconds, clock=Clock(limit, abandon=abandon)
+                )
             )
-        )
+        except BaseException:
+            del self._dialogue.turns[before:]
+            raise
         turn = self._dialogue.turns[-1]
         if self._dialogue.ending is None:
             self._asked = time.perf_counter()

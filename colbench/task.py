@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
@@ -113,7 +113,8 @@ def task_from_row(row: Any) -> Task:
         fields = msgspec.convert(row, _Row)
     except msgspec.ValidationError as cause:
         problem = explain(cause, _Row)
-        raise DataError(f"`{problem.key}`: {problem.reason}") from cause
+        reason = problem.reason.replace("a table", "a JSON object")
+        raise DataError(f"`{problem.key}`: {reason}") from cause
     return _task(fields)
 
 
@@ -132,6 +133,7 @@ def _task(row: _Row) -> Task:
     for name in ("problem_description", "ground_truth"):
         if not getattr(row, name).strip():
             raise DataError(f"`{name}` is empty")
+    _require_distinct(row.facts)
     hidden = Hidden(
         reference=row.ground_truth,
         tests=tuple(row.test_cases.values()),
@@ -139,6 +141,8 @@ def _task(row: _Row) -> Task:
         facts=tuple(map(_sharing, row.facts)),
     )
     domain = row.domain or (BACKEND if row.test_cases else FRONTEND)
+    if domain == BACKEND and not row.test_cases:
+        raise DataError("`test_cases`: required for a backend task, but missing or empty")
     if domain == FRONTEND and "<" not in row.ground_truth:
         raise DataError(
             "`ground_truth` is not HTML, which a frontend task requires; for a backend task, add `test_cases`"
@@ -149,6 +153,18 @@ def _task(row: _Row) -> Task:
     if row.id:
         return task
     return msgspec.structs.replace(task, id=f"{task.function_name or domain}-{task.hash[:8]}")
+
+
+def _require_distinct(facts: Sequence[Fact]) -> None:
+    """Raise DataError if two facts have the same name, or if a fact has no statement."""
+    names = [fact.name for fact in facts]
+    for number, fact in enumerate(facts):
+        if fact.name in names[:number]:
+            raise DataError(
+                f"`facts[{number}].name`: an earlier fact has the same name, {fact.name}"
+            )
+        if not fact.statement.strip():
+            raise DataError(f"`facts[{number}].statement` is empty")
 
 
 @lru_cache(maxsize=8192)

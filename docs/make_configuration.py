@@ -41,7 +41,8 @@ Unknown keys and flags are errors, and so are `COLBENCH_…` variables whose nam
 Settings marked † are **pinned**, because they can change a result: a run is resumed only if they are unchanged. A
 prompt file may be moved, but its content must be unchanged.
 The address of a model server and these arguments are not pinned: {unpinned}.
-Settings marked + select the dialogues, and can be changed to extend a run. All other settings can change at any time.
+Settings marked + select the dialogues, and can be changed to extend a run. A smaller selection deletes no dialogue, but
+the report then covers only this selection. All other settings can change at any time.
 """
 MARKS = {"pinned": "†", "selection": "+", "execution": ""}
 OTHERS = """

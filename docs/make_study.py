@@ -15,6 +15,7 @@ from __future__ import annotations
 import gzip
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import fmean
 from tempfile import TemporaryDirectory
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -23,7 +24,7 @@ import jinja2
 import msgspec
 
 import colbench
-from colbench.numbers import number, percent, percent_with_range, signed
+from colbench.numbers import number, percent, percent_with_range, signed, whole_percent
 from sweet_rl_trainer import figures
 from sweet_rl_trainer.creditbench import results as creditbench
 from sweet_rl_trainer.creditbench.truths import MAIN
@@ -69,6 +70,8 @@ WIDTH = 80
 """Characters in a line of the pictured dialogue."""
 TOLD_LATER = 0.5
 """The probability p of the credit method `facts`, as in the study."""
+SIMILAR = 0.1
+"""Greatest difference between similar numbers of supervised tokens, as a share of the number of `RIVAL`."""
 
 
 def main() -> None:
@@ -102,7 +105,14 @@ def page(name: str, worlds: dict[str, Results]) -> str:
     numbers = {world: Numbers(results) for world, results in worlds.items()}
     numbers["first"] = Numbers(read(PARTS / "finetuned-first.json.gz"))
     text = (HERE / f"{name}.md.jinja").read_text("utf-8")
-    return environment.from_string(text).render(numbers, worlds=worlds, useful=useful)
+    return environment.from_string(text).render(
+        numbers,
+        worlds=worlds,
+        useful=useful,
+        main_arms=len(MAIN_ARMS),
+        fit=whole_percent(report.ZERO_SHOT[1]),
+        similar=whole_percent(SIMILAR),
+    )
 
 
 def useful(estimator: str) -> str:
@@ -150,6 +160,45 @@ class Numbers:
         """Return the number of seeds of an arm."""
         return len(on_tests(self._results, arm))
 
+    def asked_seeds(self) -> int:
+        """Return the number of seeds that the study was run with."""
+        return self._results.seeds
+
+    def missing_main_arms(self) -> int:
+        """Return the number of main arms without results."""
+        return sum(not self.seeds(arm) for arm in MAIN_ARMS)
+
+    def unfinished(self) -> str:
+        """Return the arms of the world that lack seeds: `` `gain-nll` (3 of 6 seeds), `pmi` ``."""
+        defined = world.read(self._results.name)
+        most = {arm: defined.fewer.get(arm, self._results.seeds) for arm in defined.arms}
+        return ", ".join(
+            f"`{arm}`" + (f" ({self.seeds(arm)} of {count} seeds)" if self.seeds(arm) else "")
+            for arm, count in most.items()
+            if self.seeds(arm) < count
+        )
+
+    def supervised(self, arm: str) -> str:
+        """Return the mean number of supervised tokens in a step of an arm: `2,110`."""
+        return f"{self._supervised()[arm]:,.0f}"
+
+    def uneven(self) -> str:
+        """Return the arms with more or fewer supervised tokens in a step than RFT: `` `sweet-nll` (1,220) ``."""
+        found = self._supervised()
+        return ", ".join(
+            f"`{arm}` ({self.supervised(arm)})"
+            for arm, tokens in found.items()
+            if abs(tokens / found[RIVAL] - 1) > SIMILAR
+        )
+
+    def _supervised(self) -> dict[str, float]:
+        """Return the mean number of supervised tokens in a step, by arm, where it is known."""
+        found: dict[str, list[float]] = {}
+        for row in self._results.rows:
+            if row.budget.supervised:
+                found.setdefault(row.arm, []).append(row.budget.supervised)
+        return {arm: fmean(tokens) for arm, tokens in found.items()}
+
     def table(self) -> Iterator[str]:
         """Yield the rows of the table of the main arms."""
         for name in MAIN_ARMS:
@@ -186,18 +235,18 @@ class Numbers:
 
 
 def _share(found: Summary | None) -> str:
-    return _with_range(percent(_mean(found)), found)
+    return _with_reach(percent(_mean(found)), found)
 
 
 def _points(found: Summary | None) -> str:
-    return _with_range(signed(_mean(found) * 100), found)
+    return _with_reach(signed(_mean(found) * 100), found)
 
 
-def _with_range(text: str, found: Summary | None) -> str:
+def _with_reach(text: str, found: Summary | None) -> str:
     """Append the half-width of the interval over seeds, if there are several seeds."""
-    if found is None or found.over_seeds is None:
+    if found is None or found.reach is None:
         return text
-    return f"{text}{PLUS_MINUS}{found.over_seeds[1] * 100:.1f}"
+    return f"{text}{PLUS_MINUS}{found.reach * 100:.1f}"
 
 
 def _knew_all(outcome: Outcome) -> float | None:
@@ -210,11 +259,11 @@ def _turns(outcome: Outcome) -> float:
 
 
 def _mean(found: Summary | None) -> float:
-    if found is None or found.tasks.mean is None:
+    if found is None:
         raise ValueError(
             "the page states a mean, but the results contain none of the dialogues that it is for"
         )
-    return found.tasks.mean
+    return found.mean
 
 
 @figures.style()

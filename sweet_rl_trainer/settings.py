@@ -5,6 +5,7 @@ Values that differ between methods are in `methods`.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Annotated, Literal, cast
@@ -22,6 +23,9 @@ Tracker = Literal["tensorboard", "wandb", "trackio"]
 
 Positive = Annotated[float, Meta(gt=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
+Rate = Annotated[float, Meta(gt=0, le=sys.float_info.max)]
+"""A finite learning rate."""
+Beta = Annotated[float, Meta(ge=0, lt=1)]
 NotNegative = Annotated[float, Meta(ge=0)]
 Count = Annotated[int, Meta(ge=1)]
 
@@ -71,13 +75,13 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     likelihood_over: Literal["replies", "everything"] = "replies"
     """Tokens in the mean NLL: "everything" adds system and human messages, as in the released actor. Ours: replies."""
 
-    learning_rate: Positive = 2e-7
+    learning_rate: Rate = 2e-7
     """The peak learning rate. Paper, for full fine-tuning; LoRA needs about 1e-5 or more."""
     final_rate: Share = 0.1
     """The learning rate at the end of the cosine schedule, as a share of the peak. Paper."""
     warmup: Share = 0.03
-    """Share of the steps in which the learning rate rises from 0. Paper."""
-    adam: tuple[Share, Share] = (0.9, 0.95)
+    """Share of the steps in which the learning rate rises from 0; the last step is not one of them. Paper."""
+    adam: tuple[Beta, Beta] = (0.9, 0.95)
     """β₁ and β₂. Paper."""
     weight_decay: NotNegative = 0.0
     """Weight decay. Ours: none, because the paper mentions none."""
@@ -109,7 +113,7 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     patience: Count | None = None
     """Stop after this many consecutive evaluations without an improvement. Ours: never."""
     log_every: Count = 1
-    """Number of optimizer steps between two lines of the log; the last step is always logged. Ours."""
+    """Number of optimizer steps between two lines of the log; checkpoints and the last step are also logged. Ours."""
     report_to: tuple[Tracker, ...] | Tracker = ()
     """Additional trackers to log to: one or several of tensorboard, wandb and trackio. Ours: none."""
     seed: Annotated[int, Meta(ge=0)] = 0

@@ -18,6 +18,7 @@ from colbench.version import __version__
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 PACKAGES = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+INSTALL = re.compile(r"pip install (?:-e )?'([\w./-]+)\[([\w,-]+)\]'")
 METADATA = f"colbench-{__version__}.dist-info"
 
 
@@ -90,3 +91,17 @@ def test_the_lock_file_matches_the_constraints_with_hashes_and_without_urls():
     assert len(packages) == len(locked) > 50
     assert all("--hash=sha256:" in each for each in packages)
     assert "://" not in text
+
+
+def test_every_command_that_installs_an_extra_has_the_same_form_and_names_an_existing_extra():
+    extras = set(PROJECT["project"]["optional-dependencies"])
+    listed = run("git", "ls-files", "-z", "*.py", "*.md", "*.jinja").split("\0")
+    found = {
+        (name, place, frozenset(given.split(",")))
+        for name in filter(None, listed)
+        for place, given in INSTALL.findall((ROOT / name).read_text("utf-8"))
+    }
+    own = [each for each in found if each[1].endswith("colbench")]
+    assert own
+    assert [each for each in own if not each[2] <= extras] == []
+    assert [each for each in found if each[1] == "." and each[2] & extras] == []

@@ -73,7 +73,12 @@ TESTS = {
     "Submit answers not obtained through the dialogue": (
         "test_references_pasted_in_as_answers_are_flagged",
     ),
-    "Copy another entry's transcripts": (
+    "Hide the model behind the agent": (
+        "test_an_agent_with_a_model_is_refused_if_the_submission_names_no_model",
+    ),
+    "Copy other entries' transcripts": (
+        "test_a_copy_of_parts_of_three_entries_is_flagged",
+        "test_a_branch_without_the_newest_commit_of_main_is_refused_until_main_is_merged",
         "test_disguised_transcripts_are_detected_as_duplicates",
         "test_simultaneous_accepts_still_compare_the_entries_with_each_other",
         "test_a_receipt_without_a_comparison_with_current_entries_is_not_accepted",
@@ -130,6 +135,7 @@ TESTS = {
     ),
     "Steal the user's keys": (
         "test_a_key_is_never_sent_to_another_server",
+        "test_a_transcript_with_an_api_key_is_not_packed",
         "test_the_value_of_a_secret_variable_is_refused_and_not_printed",
     ),
 }

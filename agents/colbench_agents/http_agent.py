@@ -26,9 +26,13 @@ from colbench.agent_process.protocol import (
 from colbench.clock import seconds_left, waiting
 from colbench.errors import AgentError, EndpointError, UserError
 from colbench.interfaces import Agent, Episode, Rule
-from colbench.messages import Message
-from colbench.models.address import api_key_for
+from colbench.messages import Message, NotNegative
+from colbench.models.address import api_key_for, require_no_password
+from colbench.plugin_arguments import Seconds
 from colbench_agents.http_client import Client, connected, path_of
+
+END_TIMEOUT = 10.0
+"""Time limit in seconds of the request that ends a dialogue."""
 
 
 class HTTPAgent(OutsideAgent):
@@ -46,8 +50,8 @@ class HTTPAgent(OutsideAgent):
         self,
         address: str,
         *,
-        timeout: float = 60.0,
-        retries: int = 4,
+        timeout: Seconds = 60.0,
+        retries: NotNegative = 4,
         api_key_env: str | None = None,
     ) -> None:
         self.spec = self.base_url = f"{self.scheme}:{address}".rstrip("/")
@@ -101,10 +105,9 @@ class HTTPAgent(OutsideAgent):
             try:
                 yield _Conversation(client, episode.id, accepts_images=self.accepts_images)
             finally:
-                with suppress(
-                    AgentError, EndpointError
-                ):  # the reply counts whatever the server does now
-                    await client.request("DELETE", path_of(episode.id), tries=1)
+                with suppress(AgentError, EndpointError, TimeoutError):  # the reply counts anyway
+                    async with asyncio.timeout(END_TIMEOUT):
+                        await client.request("DELETE", path_of(episode.id), tries=1)
 
     def _connect(self, timeout: float | None = None) -> AbstractAsyncContextManager[Client]:
         return connected(
@@ -139,6 +142,7 @@ class _Conversation:
 
 
 def _check(url: str) -> None:
+    require_no_password(url, "--agent")
     try:
         parts = urlsplit(url)
         well = bool(parts.hostname) and not (parts.query or parts.fragment)

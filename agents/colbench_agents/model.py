@@ -10,11 +10,12 @@ from pathlib import Path
 from colbench.config import ArgValue, derive_seed
 from colbench.errors import UserError
 from colbench.interfaces import Agent, ChatModel, Episode
-from colbench.messages import Message, with_newest_picture
-from colbench.models.dialect import PLAIN_TOKENS, Suggested
-from colbench.models.openai_chat import OpenAIChat, refuse_misspelled
+from colbench.messages import Message, NotNegative, with_newest_picture
+from colbench.models.dialect import PLAIN_TOKENS, Suggested, refuse_misspelled
+from colbench.models.openai_chat import OpenAIChat
 from colbench.models.pictures import MAX_EDGE
 from colbench.models.transports import Client
+from colbench.plugin_arguments import Positive, Seconds, Temperature
 from colbench.registry import get_domain, installed_domains
 
 
@@ -36,7 +37,7 @@ class PromptedAgent:
         prompt: str | None = None,
         single_turn: bool = False,
         pictures: bool = False,
-        temperature: float = 1.0,
+        temperature: Temperature = 1.0,
         max_tokens: int = 1024,
         seed: bool = True,
     ) -> None:
@@ -99,13 +100,13 @@ class ModelAgent(PromptedAgent):
         prompt: str | None = None,
         single_turn: bool = False,
         pictures: bool = False,
-        temperature: float = 1.0,
-        max_tokens: int | None = None,
-        max_image_edge: int = MAX_EDGE,
+        temperature: Temperature = 1.0,
+        max_tokens: Positive | None = None,
+        max_image_edge: Positive = MAX_EDGE,
         seed: bool = True,
-        concurrency: int = 256,
-        timeout: float = 600.0,
-        retries: int = 6,
+        concurrency: Positive = 256,
+        timeout: Seconds = 600.0,
+        retries: NotNegative = 6,
         api_key_env: str | None = None,
         client: Client = "openai",
         **fields: ArgValue,

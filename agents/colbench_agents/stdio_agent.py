@@ -12,12 +12,13 @@ from pathlib import Path
 from colbench.agent_process.command import CommandAgent
 from colbench.errors import UserError
 from colbench.interfaces import Rule
+from colbench.plugin_arguments import Seconds
 
 
 class StdioAgent(CommandAgent):
     """The agent `cmd:COMMAND`; the command is split as in a shell. Raises UserError if the program does not exist."""
 
-    def __init__(self, command: str, *, startup_timeout: float = 60.0) -> None:
+    def __init__(self, command: str, *, startup_timeout: Seconds = 60.0) -> None:
         spec = f"cmd:{command}"
         super().__init__(spec, _words(spec, command), startup_timeout=startup_timeout)
 

@@ -10,9 +10,11 @@ from typing import Any
 
 from colbench.config import ArgValue
 from colbench.interfaces import Agent, Episode
+from colbench.messages import NotNegative
 from colbench.models.openai_chat import OpenAIChat
 from colbench.models.pictures import MAX_EDGE
 from colbench.models.transports import Client
+from colbench.plugin_arguments import Positive, Seconds, Temperature
 from colbench.prompted_human import PromptedHuman
 from colbench_agents.model import ModelAgent
 from colbench_agents.vllm_server import STARTUP_TIMEOUT, VLLMServer, shared_server
@@ -62,16 +64,16 @@ class VLLMAgent:
         prompt: str | None = None,
         single_turn: bool = False,
         pictures: bool = False,
-        temperature: float = 1.0,
-        max_tokens: int | None = None,
-        max_image_edge: int = MAX_EDGE,
-        concurrency: int = 256,
-        timeout: float = 600.0,
-        retries: int = 6,
+        temperature: Temperature = 1.0,
+        max_tokens: Positive | None = None,
+        max_image_edge: Positive = MAX_EDGE,
+        concurrency: Positive = 256,
+        timeout: Seconds = 600.0,
+        retries: NotNegative = 6,
         client: Client = "aiohttp",
         extra_body: str = "{}",
-        port: int = 0,
-        startup_timeout: float = STARTUP_TIMEOUT,
+        port: NotNegative = 0,
+        startup_timeout: Seconds = STARTUP_TIMEOUT,
         log: str | None = None,
         **engine_args: ArgValue,
     ) -> None:
@@ -92,6 +94,7 @@ class VLLMAgent:
             client=client,
             extra_body=extra_body,
         )
+        self.agent.chat.require_server = server.require_running
         self._running = _Running(server, self.agent)
 
     async def __aenter__(self) -> VLLMAgent:
@@ -128,17 +131,17 @@ class VLLMHuman(PromptedHuman):
         model: str,
         *,
         prompt: str | None = None,
-        temperature: float = 0.0,
-        max_tokens: int | None = None,
-        max_chars: int | None = None,
-        max_image_edge: int = MAX_EDGE,
-        concurrency: int = 256,
-        timeout: float = 600.0,
-        retries: int = 6,
+        temperature: Temperature = 0.0,
+        max_tokens: Positive | None = None,
+        max_chars: Positive | None = None,
+        max_image_edge: Positive = MAX_EDGE,
+        concurrency: Positive = 256,
+        timeout: Seconds = 600.0,
+        retries: NotNegative = 6,
         client: Client = "aiohttp",
         extra_body: str = "{}",
-        port: int = 0,
-        startup_timeout: float = STARTUP_TIMEOUT,
+        port: NotNegative = 0,
+        startup_timeout: Seconds = STARTUP_TIMEOUT,
         log: str | None = None,
         **engine_args: ArgValue,
     ) -> None:
@@ -154,6 +157,7 @@ class VLLMHuman(PromptedHuman):
             client=client,
             extra_body=extra_body,
         )
+        self.chat.require_server = server.require_running
         self._running = _Running(server, self.chat)
         super().__init__(
             self.chat,

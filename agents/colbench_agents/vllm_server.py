@@ -92,11 +92,17 @@ class VLLMServer:
         self._users += 1
         return self
 
+    def require_running(self) -> None:
+        """Raise UserError with the end of the server's log if the server has exited."""
+        watchdog = self._watchdog
+        if watchdog and self.log and watchdog.poll() is not None:
+            raise UserError(_explain(f"vLLM exited with code {watchdog.returncode}", self.log))
+
     async def _run(self) -> None:
         await self._wait_for_port()
         watchdog, log = self._start()
         try:
-            await self._wait_for_health(watchdog, log)
+            await self._wait_for_health(log)
         except BaseException as error:
             await _stop(watchdog, type(error))
             raise
@@ -139,12 +145,11 @@ class VLLMServer:
         logger.info("starting vLLM at %s; log file: %s", self.base_url, self.log)
         return self._watchdog, self.log
 
-    async def _wait_for_health(self, watchdog: subprocess.Popen[bytes], log: Path) -> None:
+    async def _wait_for_health(self, log: Path) -> None:
         start = reported = time.monotonic()
         while not await _is_healthy(self.port):
             passed = time.monotonic() - start
-            if watchdog.poll() is not None:
-                raise UserError(_explain(f"vLLM exited with code {watchdog.returncode}", log))
+            self.require_running()
             if passed > self.startup_timeout:
                 raise UserError(
                     _explain(

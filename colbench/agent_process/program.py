@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import codecs
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -140,7 +141,8 @@ class Program:
         how = "it closed its standard output"
         if await self.ended(1.0):
             code = self._process.returncode or 0
-            how = f"it ended with code {code}" if code <= 128 else f"signal {code - 128} ended it"
+            ended = code - 128 in signal.valid_signals()
+            how = f"signal {code - 128} ended it" if ended else f"it ended with code {code}"
             await asyncio.wait([self._hearing], timeout=1.0)
         if rest:
             how += f" in the middle of a line: {rest[:SHOWN].decode('utf-8', 'replace')}"

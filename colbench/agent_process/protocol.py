@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 
 from colbench.errors import AgentError, ColBenchError, EndpointError, Kind, UserError
 from colbench.interfaces import Episode
-from colbench.messages import Delivery, Message, Role, Sampled, Usage, clean
+from colbench.messages import Delivery, Message, NotNegative, Role, Sampled, Usage, clean
 from colbench.models.pictures import data_url
 
 PROTOCOL = "colbench-agent/1"
@@ -25,7 +25,6 @@ SHOWN = 200
 SAYS = "it says: "
 """Text that an error puts before the agent's own words."""
 
-NotNegative = Annotated[int, Meta(ge=0)]
 Seconds = Annotated[float, Meta(ge=0)]
 
 

@@ -48,16 +48,13 @@ def add_to(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compare the runs; write the page if `--html` is given, and print the tables or the JSON."""
     from colbench.comparison.compare import compare
-    from colbench.run import load_run
 
-    folders = [folder for given in args.folders for folder in _run_folders(Path(given))]
-    if len(folders) < 2:
-        raise UserError(f"{folders[0]}: nothing to compare it with; pass two runs or more")
-    if len({each.resolve() for each in folders}) < len(folders):
-        raise UserError(
-            f"{' '.join(args.folders)}: the same run is given twice; pass different runs"
-        )
-    runs = [load_run(folder) for folder in folders]
+    runs = [run for given in args.folders for run in _runs(Path(given))]
+    given = " ".join(args.folders)
+    if len(runs) < 2:
+        raise UserError(f"{given}: nothing to compare; pass two runs or more that have dialogues")
+    if len({each.path.resolve() for each in runs}) < len(runs):
+        raise UserError(f"{given}: the same run is given twice; pass different runs")
     found = compare(*runs, force=args.force, scoring=args.scoring)
     if args.html:
         write_page(found, runs, Path(args.html), overwrite=args.overwrite)
@@ -65,15 +62,25 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _run_folders(given: Path) -> list[Path]:
-    """Return the folders of the runs in a folder, by name; otherwise the given path. Raises UserError for a file."""
+def _runs(given: Path) -> list[Run]:
+    """Return the given run or, for a folder of runs, those with dialogues, by name. Warn about the other runs.
+
+    Raises UserError if `given` is a file, DataError if the folder contains no run.
+    """
+    from colbench.run import load_run
+
     if given.is_file():
         raise UserError(
             f"{given} is a file; pass the folders of runs, or one folder that contains them, such as {given.parent}"
         )
-    if (given / "run.json").exists():
-        return [given]
-    return sorted(record.parent for record in given.glob("*/run.json")) or [given]
+    found = sorted(record.parent for record in given.glob("*/run.json"))
+    if (given / "run.json").exists() or not found:
+        return [load_run(given)]
+    runs = [load_run(folder) for folder in found]
+    for run in runs:
+        if not run.stats:
+            print(f"Warning: left out, no dialogues: {run.path}", file=sys.stderr)
+    return [run for run in runs if run.stats]
 
 
 def show(comparison: Comparison, *, as_json: bool = False) -> None:

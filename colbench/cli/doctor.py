@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from colbench.domain import Domain
 
 PACKAGES = {
-    "datasets": ("official tasks", "pip install colbench"),
+    "datasets": ("official tasks", "pip install datasets"),
     "torch": ("training", "pip install 'colbench[train]'"),
 }
 SIGNS = {True: "[green]ok[/green]", False: "[red]no[/red]", None: "[yellow]--[/yellow]"}
@@ -62,12 +62,17 @@ def _print(found: Sequence[Diagnosis]) -> None:
 
     from colbench.console import console
 
-    table = Table(box=None, show_header=False, pad_edge=False)
+    width = max(len(each.what) for each in found)
     for each in found:
-        table.add_row(SIGNS[each.works], each.what, Text(each.text))
+        row = Table.grid(padding=(0, 2))
+        row.add_column(width=2)
+        row.add_column(width=width)
+        row.add_column(overflow="fold")
+        row.add_row(SIGNS[each.works], each.what, Text(each.text))
+        console().print(row, highlight=False)
         if each.fix and not each.works:
-            table.add_row("", "", Text(each.fix, style="dim"))
-    console().print(table, highlight=False)
+            fix = Text(f"{'':{width + 6}}{each.fix}", style="dim")
+            console().print(fix, highlight=False, soft_wrap=True)
 
 
 def _print_json(found: Sequence[Diagnosis]) -> None:

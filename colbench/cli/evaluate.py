@@ -36,8 +36,8 @@ def add_to(commands: Any) -> None:
         metavar="REASON,…",
         default="",
         help="run the folder's failed dialogues again if they failed for one of these reasons: "
-        "a boundary (agent, endpoint …), a kind (timeout, exception …), BOUNDARY:KIND, or a "
-        "reply that was empty, cut, filtered or refused",
+        "the part that failed (agent, endpoint …), the kind of failure (timeout, exception …), "
+        "PART:KIND, or a reply that was empty, cut, filtered or refused",
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="print the plan of the run, and exit"
@@ -55,14 +55,16 @@ def run(args: argparse.Namespace) -> int:
     show_plan(evaluation)
     if args.dry_run:
         return 0
+    advised = False
     with stoppable() as stop:
         try:
             stop.run(evaluation.run(ConsoleObserver()))
         except EndpointError as error:
             say(f"stopped: {error}; repeat the command to continue")
+            advised = True
         except AgentError:
             say("stopped")  # the reason is printed with the report
-        code = finish(evaluation, interrupted=bool(stop.code), as_json=args.json)
+        code = finish(evaluation, interrupted=bool(stop.code), advised=advised, as_json=args.json)
         return stop.code or code
 
 
@@ -103,10 +105,17 @@ def _size(evaluation: Evaluation) -> str:
     return f"{shard_name(config.shard)}, {evaluation.planned:,} of {size}"
 
 
-def finish(evaluation: Evaluation, *, interrupted: bool = False, as_json: bool = False) -> int:
+def finish(
+    evaluation: Evaluation,
+    *,
+    interrupted: bool = False,
+    advised: bool = False,
+    as_json: bool = False,
+) -> int:
     """Write and show the report of the finished dialogues.
 
-    Return 1 if a dialogue is unscored or if every dialogue failed in the agent's own code, else 0.
+    `advised`: the user was already told to repeat the command. Return 1 if a dialogue is unscored or if every dialogue
+    failed in the agent's own code, else 0.
     """
     from colbench.cli.report import write_and_show
 
@@ -121,15 +130,27 @@ def finish(evaluation: Evaluation, *, interrupted: bool = False, as_json: bool =
         as_json=as_json,
         short=True,
     )
+    if report.ignored:
+        say(narrowed(report))
     code = exit_code(report)
     if interrupted:
         say("interrupted; repeat the command to continue")
     elif broken := broken_agent(each for _, each in evaluation.folder.latest()):
         say(broken)
         return UNSCORED
-    elif code and is_unsettled(report):
+    elif code and is_unsettled(report) and not advised:
         say(retry_advice(report))
     return code
+
+
+def narrowed(report: RunReport) -> str:
+    """Return a note about the dialogues of the folder that the report leaves out."""
+    covered = sum(each.cells - each.missing for each in report.domains.values())
+    total = count(covered + report.ignored, "dialogue")
+    return (
+        f"note: the report covers {covered:,} of the {total} in the folder; the others are not selected "
+        "(--domain, --limit, --task-ids, --trials, --shard), or are about earlier versions of tasks"
+    )
 
 
 def retry_advice(report: RunReport) -> str:

@@ -16,6 +16,7 @@ from colbench.numbers import count
 
 if TYPE_CHECKING:
     from colbench.merging import Merged
+    from colbench.run_folder import RunRecord
 
 
 def add_to(commands: Any) -> None:
@@ -63,17 +64,40 @@ def notes(merged: Merged) -> list[str]:
         )
         found.append(
             f"{merged.missing:,} of {count(merged.planned, 'dialogue')} are missing from all "
-            f"shards: {', '.join(merged.gaps)}{more}. To run them:\n  {command(merged)}"
+            f"shards: {', '.join(merged.gaps)}{more}. To run them:\n  {advice(merged)}"
         )
     elif is_unsettled(merged.report):
-        found.append(f"some dialogues are unscored. To retry them:\n  {command(merged)}")
+        found.append(f"some dialogues are unscored. To retry them:\n  {advice(merged)}")
     return found
 
 
-def command(merged: Merged) -> str:
-    """Return the command line that runs missing dialogues and retries unscored ones."""
-    from colbench.flags import command_flags
+def advice(merged: Merged) -> str:
+    """Return the command line that runs missing dialogues and retries unscored ones, or what to do instead."""
+    from colbench.flags import command_flags, is_given_by_flags
     from colbench.run_folder import RunFolder
 
-    config = RunFolder(merged.path).record().config
-    return shlex.join(["colbench", "eval", *command_flags(config), "--out", str(merged.path)])
+    record, out = RunFolder(merged.path).record(), str(merged.path)
+    if objects := objects_of(record):
+        return f"call colbench.evaluate(…, out={out!r}) with the same {' and '.join(objects)}, and without `shard`"
+    if is_given_by_flags(record.config):
+        return shlex.join(["colbench", "eval", *command_flags(record.config), "--out", out])
+    command = shlex.join(["colbench", "eval", "--config", "FILE.json", "--out", out])
+    return (
+        f"save `config` of {out}/run.json as FILE.json, because flags cannot give all of its values, and run:\n"
+        f"  {command}"
+    )
+
+
+def objects_of(record: RunRecord) -> list[str]:
+    """Return which of agent, human and tasks were given to the run as Python objects."""
+    from colbench.agent_isolation import IN_PROCESS
+    from colbench.selection import GIVEN
+
+    config, pins = record.config, record.pins
+    apart = pins["agent"]["process"] != IN_PROCESS
+    given = {
+        "agent": config.agent == pins["agent"]["class"] and not apart,
+        "human": config.human == pins["human"]["class"],
+        "tasks": config.tasks == GIVEN,
+    }
+    return [name for name, is_object in given.items() if is_object]

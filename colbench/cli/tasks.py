@@ -59,11 +59,9 @@ def show_task(args: argparse.Namespace) -> int:
     config, tasks = find_tasks(read_source(args))
     found = [task for task in tasks if task.id == args.id]
     if not found:
-        hint = did_you_mean(args.id, [task.id for task in tasks])
-        raise UserError(
-            f"{config.tasks} has no task `{args.id}`{hint}; "
-            "`colbench tasks list` shows the IDs; for another source, pass SOURCE after the ID"
-        )
+        advice = "`colbench tasks list` shows the IDs; for another source, pass SOURCE after the ID"
+        hint = did_you_mean(args.id, [task.id for task in tasks], then=advice)
+        raise UserError(f"{config.tasks} has no task `{args.id}`{hint}")
     if args.json:
         _print_json(row_from_task(found[0]))
     else:

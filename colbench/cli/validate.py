@@ -1,8 +1,8 @@
 """`colbench tasks validate`: check that tasks can be scored: every reference must score 1 and an empty answer 0.
 
 In frontend design, two renders of the reference must also be equal. Returns 1 if a task fails one of these checks
-(references must score 1 in the default mode only) or a row of a task file is malformed. Rows that repeat a task are
-only listed.
+(references must score 1 in the default mode only) or a row of a task file is malformed. Rows that repeat a task, and
+facts that no question can match, are only listed.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from colbench.command import describe
 from colbench.config import RunConfig
 from colbench.errors import UserError
 from colbench.export import encode_lines
+from colbench.facts.words import content
 from colbench.flags import add_config_flags, add_source, read_source
 from colbench.progress import steps
 from colbench.registry import get_domain
@@ -67,6 +68,8 @@ class Summary(Struct, frozen=True, kw_only=True):
     flawed: tuple[TaskCheck, ...]
     repeated: dict[str, str] = {}
     """Ids of tasks that duplicate an earlier one, each with the id of the earlier one."""
+    unmatched: dict[str, tuple[str, ...]] = {}
+    """Names of the facts that no question can match, by the task's id."""
     malformed: tuple[str, ...] = ()
     """Malformed rows: the file, the line and the reason for each."""
 
@@ -92,7 +95,11 @@ def run(args: argparse.Namespace) -> int:
     malformed: list[str] = []
     config, tasks = find_tasks(read_source(args), malformed)
     checks = asyncio.run(_check_all(tasks, config))
-    found = replace(summary(config.tasks, checks, malformed), repeated=repeated(tasks))
+    found = replace(
+        summary(config.tasks, checks, malformed),
+        repeated=repeated(tasks),
+        unmatched=unmatched(tasks),
+    )
     _print_json(found) if args.json else _print(found, checks)
     if args.exclude:
         _write_sound(Path(args.exclude), tasks, checks)
@@ -115,6 +122,19 @@ def repeated(tasks: Sequence[Task]) -> dict[str, str]:
     first: dict[str, str] = {}
     pairs = [(task.id, first.setdefault(task.hash, task.id)) for task in tasks]
     return {name: other for name, other in pairs if name != other}
+
+
+def unmatched(tasks: Sequence[Task]) -> dict[str, tuple[str, ...]]:
+    """Return, by the task's id, the names of the facts whose topics and examples have no words to match."""
+    found = {
+        task.id: tuple(
+            fact.name
+            for fact in task.hidden.facts
+            if not any(map(content, (*fact.topics, *fact.examples)))
+        )
+        for task in tasks
+    }
+    return {name: facts for name, facts in found.items() if facts}
 
 
 def summary(source: str, checks: Sequence[TaskCheck], malformed: Sequence[str] = ()) -> Summary:
@@ -175,6 +195,9 @@ def _print(found: Summary, checks: Sequence[TaskCheck]) -> None:
             out.print(f"{check.id}: {flaw}", highlight=False, markup=False, soft_wrap=True)
     for name, other in found.repeated.items():
         out.print(f"{name}: duplicate of {other}", highlight=False, markup=False, soft_wrap=True)
+    for name, facts in found.unmatched.items():
+        text = f"{name}: no question can match {', '.join(facts)}; add topics or examples with English words"
+        out.print(text, highlight=False, markup=False, soft_wrap=True)
     rest = f", {count(len(found.malformed), 'malformed row')}" if found.malformed else ""
     out.print(f"{found.source}: {count(found.tasks, 'task')}{rest}", highlight=False, markup=False)
     for label, number, of in _totals(found, checks):

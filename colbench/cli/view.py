@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 import webbrowser
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -213,23 +213,31 @@ def show_dialogue(folder: str, task_id: str, trial: int) -> None:
 
 def choose(folder: RunFolder, task: str, trial: int) -> Rollout:
     """Return the rollout of a task and a trial. Raises UserError if the folder has no such rollout."""
-    others = set()
+    trials, others = set(), set()
     for _, rollout in folder.latest():
-        if (rollout.task_id, rollout.trial) == (task, trial):
+        if rollout.task_id != task:
+            others.add(rollout.task_id)
+        elif rollout.trial == trial:
             return rollout
-        others.add(rollout.task_id)
-    hint = did_you_mean(task, others - {task})
-    raise UserError(
-        f"{folder.path} has no dialogue of {task}, trial {trial}{hint}; --list prints all dialogues"
+        else:
+            trials.add(rollout.trial)
+    known = ", ".join(map(str, sorted(trials)))
+    hint = (
+        f"; choose one of its trials: {known}"
+        if trials
+        else did_you_mean(task, others, then="--list prints all dialogues")
     )
+    raise UserError(f"{folder.path} has no dialogue of {task}, trial {trial}{hint}")
 
 
 def show(rollout: Rollout, task: Task | None) -> None:
     """Print a rollout: its messages, answer and scores and, if the task is known, what was never revealed."""
     line(f"{rollout.task_id}, trial {rollout.trial}\n", "bold")
     say("human", rollout.request)
+    told: set[str] = set()
     for turn in _turns(rollout):
-        _turn(turn, get_domain(rollout.domain))
+        _turn(turn, get_domain(rollout.domain), told)
+        told.update(turn.told or ())
     if rollout.answer is not None:
         code("agent, answer", rollout.answer, get_domain(rollout.domain).language)
     if rollout.failure:
@@ -268,7 +276,8 @@ def _never_revealed(decisions: Iterable[Decision]) -> None:
         line(f"  {each.name}: {each.statement}{states[each.state]}", "dim")
 
 
-def _turn(turn: Turn, domain: Domain) -> None:
+def _turn(turn: Turn, domain: Domain, before: Collection[str]) -> None:
+    """Print a turn; `before`: the decisions that earlier turns revealed."""
     if turn.said:
         say("agent", turn.said)
     leading = [metric for metric in domain.metrics if metric.role != "detail"]
@@ -277,7 +286,16 @@ def _turn(turn: Turn, domain: Domain) -> None:
     if turn.human is not None:
         say("human", turn.human)
     if turn.told is not None:
-        line(f"revealed: {', '.join(turn.told) or 'nothing'}\n", "dim")
+        line(f"{_revealed(turn.told, before)}\n", "dim")
+
+
+def _revealed(told: Sequence[str], before: Collection[str]) -> str:
+    parts = {
+        "revealed": [name for name in told if name not in before],
+        "revealed again": [name for name in told if name in before],
+    }
+    shown = [f"{what}: {', '.join(names)}" for what, names in parts.items() if names]
+    return "; ".join(shown) or "revealed: nothing"
 
 
 def say(who: str, text: str) -> None:

@@ -70,7 +70,10 @@ async function unpack(base64) {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
 }
 
+let opened = null;  // the task that was opened last
+
 async function openTask(list, task) {
+  opened = task;
   const content = dialog.querySelector(".comparison");
   dialog.querySelector("h2").textContent = task.id;
   const place = list.shown.indexOf(task);
@@ -79,18 +82,18 @@ async function openTask(list, task) {
   content.replaceChildren(make("p", {}, "Unpacking …"));
   if (!dialog.open) dialog.showModal();
   dialog.querySelector("h2").focus();
-  try {
-    content.innerHTML = await list.detail(task);
-  } catch (error) {
-    content.replaceChildren(make("p", {}, `This browser cannot unpack the dialogues (${error}).`));
-  }
+  const detail = await list.detail(task).catch((error) => ({ error }));
+  if (opened !== task) return;
+  if (detail.error) content.replaceChildren(make("p", {}, `This browser cannot unpack the dialogues (${detail.error}).`));
+  else content.innerHTML = detail;
   content.scrollTop = 0;
   showTrials(content);
 }
 
 function showTrials(content) {
   const trials = [...content.querySelectorAll(".trial")];
-  const buttons = trials.map((_, n) => make("button", { type: "button", onclick: () => choose(n) }, `Trial ${n + 1}`));
+  const buttons = trials.map((trial, n) =>
+    make("button", { type: "button", onclick: () => choose(n) }, `Trial ${trial.dataset.trial}`));
   const choose = (number) => {
     trials.forEach((trial, n) => { trial.hidden = n !== number; });
     buttons.forEach((button, n) => button.setAttribute("aria-pressed", n === number));
@@ -111,9 +114,19 @@ function go(anchor) {
 
 // ---- URLs and keys: `#task=ID` opens a task, so that it can be linked and the back button closes it
 
+/** The ID of the task that the URL names; null if it names none or is malformed. */
+function linkedId() {
+  if (!location.hash.startsWith("#task=")) return null;
+  try {
+    return decodeURIComponent(location.hash.slice("#task=".length));
+  } catch (error) {
+    return null;
+  }
+}
+
 function follow() {
-  const id = decodeURIComponent(location.hash.replace(/^#task=/, ""));
-  for (const list of location.hash.startsWith("#task=") ? lists : []) {
+  const id = linkedId();
+  for (const list of lists) {
     const task = list.tasks.find((each) => each.id === id);
     if (task) return openTask(list, task);
   }

@@ -16,29 +16,25 @@ MOST = 26
 """Maximum number of runs in a comparison: each is named by a letter."""
 
 
-def compare(
-    first: Run, second: Run, *more: Run, force: bool = False, scoring: str = "default"
-) -> Comparison:
+def compare(*runs: Run, force: bool = False, scoring: str = "default") -> Comparison:
     """Compare runs on their common tasks, paired by task and trial: the answers, the questions and the effort.
 
     Args:
-        first: A run, as `colbench.load_run` returns it.
-        second: The run to compare it with.
-        *more: Further runs. Every run is compared with every other.
+        *runs: At least two runs, as `colbench.load_run` returns them. Every run is compared with every other.
         force: Compare runs that differ in more than agent and tasks; `mismatches` lists the differences.
         scoring: Scoring mode, such as `official`.
 
     Raises:
-        UserError: There are too many runs, one of them has no dialogue, they share no task, or they differ in more than
-            agent and tasks; in the last case, the message names the settings that differ.
+        UserError: An argument is not a run, there are fewer than two runs or too many, one of them has no dialogue,
+            they share no task, or they differ in more than agent and tasks; in the last case, the message names the
+            settings that differ.
     """
-    runs = (first, second, *more)
     _require(runs)
     differ = mismatches(runs, scoring)
     if not force:
         require_alike(runs, differ)
     domains = {}
-    for name in sorted(set.intersection(*({r.domain for r in run.rollouts} for run in runs))):
+    for name in sorted(set.intersection(*(set(run.stats) for run in runs))):
         require_mode(name, scoring)
         if found := compare_domain(get_domain(name), runs, scoring):
             domains[name] = found
@@ -47,7 +43,7 @@ def compare(
     return Comparison(
         runs=tuple(run_names(runs)),
         mismatches=tuple(differ),
-        notes=tuple(notes(runs, scoring, {name: each.tasks for name, each in domains.items()})),
+        notes=tuple(notes(runs, scoring, domains)),
         domains=domains,
     )
 
@@ -83,12 +79,17 @@ def run_names(runs: Sequence[Run]) -> list[RunName]:
 
 
 def _require(runs: Sequence[Run]) -> None:
+    for run in runs:
+        if not isinstance(run, Run):
+            raise UserError(f"compare takes runs, got {run!r}; use colbench.load_run(FOLDER)")
+    if len(runs) < 2:
+        raise UserError(f"compare takes at least two runs, got {len(runs)}")
     if len(runs) > MOST:
         raise UserError(f"{len(runs)} runs are too many to compare; pass at most {MOST}")
     for run in runs:
-        if not run.rollouts:
+        if not run.stats:
             raise UserError(
-                f"{run.path}: no dialogues yet; run `colbench eval` again to continue the run"
+                f"{run.path}: no dialogues yet; run `colbench eval` again to continue the run, or delete the folder"
             )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from colbench.comparison import text
 from colbench.comparison.model import Comparison, DomainComparison, Measure, Pair, RunMeans
-from colbench.console import console, printable
+from colbench.console import console, print_wide, printable
 from colbench.numbers import count, p_value, sentence
 
 if TYPE_CHECKING:
@@ -42,16 +42,17 @@ def _domain(comparison: Comparison, domain: DomainComparison) -> None:
     if len(comparison.runs) == 2:
         _two(comparison, domain, domain.pairs[0])
     else:
-        console().print(_runs_table(comparison, domain))
+        print_wide(_runs_table(comparison, domain))
         console().print()
-        console().print(_pairs_table(comparison, domain))
+        print_wide(_pairs_table(comparison, domain))
         if len(domain.pairs) > PAIRS:
             _line(f"… {len(domain.pairs) - PAIRS:,} more pairs; --html FILE and --json show them")
+        _left_out(comparison, domain.pairs[:PAIRS])
     _differing(comparison, domain)
 
 
 def _two(comparison: Comparison, domain: DomainComparison, pair: Pair) -> None:
-    console().print(_measures_table(comparison, domain, pair))
+    print_wide(_measures_table(comparison, domain, pair))
     mine, theirs = comparison.runs[pair.mine].letter, comparison.runs[pair.theirs].letter
     verdict = text.who_is_ahead(mine, theirs, pair)
     for line in (
@@ -65,6 +66,16 @@ def _two(comparison: Comparison, domain: DomainComparison, pair: Pair) -> None:
         _line(
             f"Left out: {count(pair.left_out, 'cell')} that at least one of the two runs has not scored."
         )
+
+
+def _left_out(comparison: Comparison, pairs: Iterable[Pair]) -> None:
+    parts = [f"{pair.left_out:,} of {_name(comparison, pair)}" for pair in pairs if pair.left_out]
+    if parts:
+        _line(f"Left out: cells that one of the two runs has not scored: {', '.join(parts)}.")
+
+
+def _name(comparison: Comparison, pair: Pair) -> str:
+    return f"{comparison.runs[pair.mine].letter} − {comparison.runs[pair.theirs].letter}"
 
 
 def _measures_table(comparison: Comparison, domain: DomainComparison, pair: Pair) -> Table:
@@ -121,7 +132,7 @@ def _pairs_table(comparison: Comparison, domain: DomainComparison) -> Table:
     table.title = Text(sentence(measure.label))
     for pair in domain.pairs[:PAIRS]:
         found = pair.differences.get(domain.headline)
-        name = f"{comparison.runs[pair.mine].letter} − {comparison.runs[pair.theirs].letter}"
+        name = _name(comparison, pair)
         if found:
             _row(
                 table,
@@ -139,7 +150,7 @@ def _pairs_table(comparison: Comparison, domain: DomainComparison) -> Table:
 
 def _differing(comparison: Comparison, domain: DomainComparison) -> None:
     if not domain.differing:
-        _line("Results are the same on every task.")
+        _line(text.equal_results(domain))
         return
     measure = domain.measure(domain.value)
     first = "; ".join(

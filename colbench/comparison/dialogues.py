@@ -93,16 +93,16 @@ class SideBySide:
             packed = gzip.compress(msgspec.json.encode(parts), mtime=0)
             yield b64encode(packed).decode("ascii")
 
-    def trials(self, task: TaskDifference) -> list[list[Dialogue | None]]:
-        """Return the dialogues on a task: a row for each trial, a column for each run; None for a missing dialogue."""
+    def trials(self, task: TaskDifference) -> dict[int, list[Dialogue | None]]:
+        """Return the dialogues on a task by trial, one for each run; None for a missing dialogue."""
         rows = [run.cells[task.task_id, task.task_hash] for run in self._runs]
-        return [
-            [
+        return {
+            trial: [
                 self._dialogue(run, row[trial]) if trial in row else None
                 for run, row in zip(self._runs, rows, strict=True)
             ]
             for trial in sorted({trial for row in rows for trial in row})
-        ]
+        }
 
     def _dialogue(self, run: RunDialogues, stats: DialogueStats) -> Dialogue:
         mode, rollout = self._comparison.mode, run.reader.at(stats.place)

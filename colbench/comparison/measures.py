@@ -15,8 +15,12 @@ from colbench.report.cells import leading_metric, value
 from colbench.report.dialogue_stats import DialogueStats, RoleStats
 from colbench.report.verdicts import reported_metrics
 
-NOT_COMPARED = {"needed_questions", "questions"}
-"""Measures of asking that are left out: the first depends only on the task, the second is a measure of effort here."""
+NOT_COMPARED = {"needed_questions", "questions", "guessed_decisions"}
+"""Measures of asking that are left out.
+
+The first depends only on the task. The second is a measure of effort here. The third is a matter of luck: neither a
+higher nor a lower value is better.
+"""
 Taken = float | None
 
 

@@ -59,18 +59,19 @@ class Difference(Struct, frozen=True, kw_only=True):
     least_detectable: float | None
     """The smallest difference that a test on these tasks would detect with a power of 80%.
 
-    This assumes a two-sided test at 5% and the normal approximation. None for a single task, or if all tasks have
+    This assumes a two-sided test at 5% and the normal approximation. None for fewer than 6 tasks, or if all tasks have
     the same difference, so that its variance is unknown.
     """
     tasks_needed: int | None
     """Number of tasks like these that would make the observed difference just detectable.
 
-    None if `least_detectable` is None, or if the difference is 0.
+    None if the difference is 0, or if all tasks have the same difference.
     """
     trials_needed: int | None
     """Number of trials of each of these tasks that would make the observed difference just detectable.
 
-    None if `tasks_needed` is None, if no task has several trials, or if no number is enough.
+    None if `tasks_needed` is None, if no task has several trials, or if no number is enough. With fewer than 6 tasks,
+    no number is enough.
     """
 
 
@@ -185,7 +186,13 @@ class Comparison(Struct, frozen=True, kw_only=True):
                 f"{len(self.runs)} runs are compared on {' and '.join(self.domains)}, but `difference` "
                 "needs two runs on one domain; choose one of `domains[NAME].pairs`"
             )
-        found = next(iter(self.domains.values())).pairs[0].differences
+        domain = next(iter(self.domains.values()))
+        known = [each.name for each in domain.measures]
+        if measure not in known:
+            raise UserError(f"{measure}: unknown measure; known measures are {', '.join(known)}")
+        found = domain.pairs[0].differences
         if measure not in found:
-            raise UserError(f"{measure}: unknown measure; known measures are {', '.join(found)}")
+            raise UserError(
+                f"{measure}: no trial has a value in both runs; to run unscored trials again, repeat the runs' commands"
+            )
         return found[measure]

@@ -31,6 +31,7 @@ TEMPLATES = page_templates("colbench.comparison")
 TEMPLATES.filters |= {
     "measured": text.measured,
     "measured_range": text.measured_range,
+    "equal_results": text.equal_results,
     "zip": zip,
 }
 COSTS = ("turns", "agent_words", "agent_tokens", "cost")

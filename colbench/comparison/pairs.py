@@ -11,7 +11,13 @@ from colbench.stats import ROUNDING, mcnemar, mean, mean_interval, sign_test
 from colbench.stats.comparison import EPSILON, Significance, TestName
 from colbench.stats.intervals import win_share
 from colbench.stats.paired import sign_flips
-from colbench.stats.power import least_detectable, tasks_needed, trials_needed, variances
+from colbench.stats.power import (
+    FEWEST,
+    least_detectable,
+    tasks_needed,
+    trials_needed,
+    variances,
+)
 from colbench.stats.resampling import flipped_sums, shared_bootstrap_means
 
 Values = Mapping[TaskKey, Mapping[int, float]]
@@ -115,14 +121,15 @@ def _needs(
 ) -> tuple[float | None, int | None, int | None]:
     """Return the least detectable difference, and the numbers of tasks and trials that detect the observed difference.
 
-    All three are None if there is only one task, or if all tasks have the same difference. `tasks_needed`,
-    `trials_needed` and `variances` describe when a single number is None.
+    All three are None if all tasks have the same difference. The first is also None for fewer than `FEWEST` tasks;
+    `tasks_needed`, `trials_needed` and `variances` describe when the others are None.
     """
     import numpy as np
 
     if max(means) - min(means) <= ROUNDING:
         return None, None, None
     deviation = float(np.std(means, ddof=1))
+    least = least_detectable(deviation, len(means)) if len(means) >= FEWEST else None
     parts = variances(clusters)
-    trials = trials_needed(total, *parts, len(means)) if parts and total else None
-    return least_detectable(deviation, len(means)), tasks_needed(total, deviation), trials
+    trials = trials_needed(total, *parts, len(means)) if parts else None
+    return least, tasks_needed(total, deviation), trials

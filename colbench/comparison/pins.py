@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from string import ascii_uppercase
 
-from colbench.comparison.model import Mismatch
+from colbench.comparison.model import DomainComparison, Mismatch
 from colbench.config import RunConfig, settings
 from colbench.errors import UserError
 from colbench.numbers import count
+from colbench.pins import flat_pins
 from colbench.registry import domain_names
 from colbench.report.cells import TaskKey
 from colbench.report.dialogue_stats import DialogueStats
 from colbench.report.facts import FEW_TASKS
 from colbench.run import Run
-from colbench.run_folder import flat_pins
 from colbench.shards import in_shard
 
 FREE = {"seed", "record_tokens", "tasks"}
@@ -74,16 +74,17 @@ def require_alike(runs: Sequence[Run], found: Sequence[Mismatch]) -> None:
     )
 
 
-def notes(runs: Sequence[Run], mode: str, compared: Mapping[str, int]) -> list[str]:
+def notes(runs: Sequence[Run], mode: str, compared: Mapping[str, DomainComparison]) -> list[str]:
     """Return what readers of the comparison should know about: too few tasks, and differences between the runs.
 
-    `mode`: the compared scoring mode. `compared`: by domain, the number of tasks on which all runs have a dialogue.
+    `mode`: the compared scoring mode. `compared`: the compared domains by name.
     """
-    found = list(_left_out(runs, sum(compared.values())))
-    if few := [name for name, tasks in compared.items() if tasks < FEW_TASKS]:
+    found = list(_left_out(runs, sum(each.tasks for each in compared.values())))
+    if few := [name for name, each in compared.items() if _scored_tasks(each) < FEW_TASKS]:
         where = " and ".join(few)
         found.append(
-            f"fewer than {FEW_TASKS} common tasks in {where}: the intervals are too narrow"
+            f"fewer than {FEW_TASKS} common scored tasks in {where}: the intervals are too narrow, except where all "
+            "tasks have the same difference"
         )
     if len({run.record.config.trials for run in runs}) > 1:
         found.append("the numbers of trials differ; only trials that both runs have are compared")
@@ -104,6 +105,12 @@ def notes(runs: Sequence[Run], mode: str, compared: Mapping[str, int]) -> list[s
         listed = "; ".join(sorted(" and ".join(sorted(each)) for each in places))
         found.append(f"answers were scored in different environments: {listed}")
     return found
+
+
+def _scored_tasks(domain: DomainComparison) -> int:
+    """Return the number of tasks that both runs of a pair have scored: the smallest number of any pair."""
+    found = (pair.differences.get(domain.headline) for pair in domain.pairs)
+    return min(each.tasks if each else 0 for each in found)
 
 
 def _left_out(runs: Sequence[Run], compared: int) -> Iterator[str]:
@@ -130,13 +137,13 @@ def _by_run(numbers: Sequence[int]) -> str:
 
 
 def _planned(run: Run) -> set[TaskKey]:
-    """Return the tasks on which a run plans dialogues or, if the task source is gone, the tasks of its dialogues."""
+    """Return the tasks on which a run plans or has dialogues. A narrower selection keeps earlier dialogues."""
     config = run.config
-    return {
+    return _played(run) | {
         (task.id, task.hash)
         for task in run.known_tasks()
         if any(in_shard(config.shard, task.id, task.hash, n) for n in range(config.trials))
-    } or _played(run)
+    }
 
 
 def _played(run: Run) -> set[TaskKey]:

@@ -22,9 +22,11 @@ from colbench.numbers import (
     percent,
     percent_range,
     points_range,
+    sentence,
     signed,
 )
 from colbench.stats import ALPHA, Interval
+from colbench.stats.power import FEWEST
 
 GROUPS: dict[Group, str] = {"answer": "Answer", "asking": "Asking", "effort": "Effort"}
 """The groups of measures in the order of reading, with their titles."""
@@ -120,7 +122,7 @@ def evidence(domain: DomainComparison, pair: Pair) -> str:
     measure = domain.measure(domain.headline)
     by = f"{in_words(measure, found.mean.mean or 0.0)} in {measure.label}"
     sure = f"({difference_range(measure, found.mean)}), p {_p(found.test.adjusted)}"
-    return f"{by} {sure} ({found.test.name}{_adjusted(found)})"
+    return f"{by} {sure} ({found.test.name}{_adjusted(domain)})"
 
 
 def _p(value: float) -> str:
@@ -128,18 +130,20 @@ def _p(value: float) -> str:
     return text if text.startswith("<") else f"= {text}"
 
 
-def _adjusted(found: Difference) -> str:
-    return ", Holm-adjusted" if found.test.adjusted != found.test.p else ""
+def _adjusted(domain: DomainComparison) -> str:
+    return ", Holm-adjusted" if len(domain.pairs) > 1 else ""
 
 
 def settling(domain: DomainComparison, pair: Pair) -> str:
     """Return a text with the smallest detectable difference and the number of tasks needed to detect the observed one.
 
-    The text is empty for a single task, or if no dialogue can be compared.
+    The text is empty if no dialogue can be compared.
     """
     found = pair.differences.get(domain.headline)
-    if found is None or found.tasks < 2:
+    if found is None:
         return ""
+    if found.tasks < FEWEST:
+        return f"With fewer than {FEWEST} tasks, no difference is detectable."
     if found.least_detectable is None:
         same = f"all {found.tasks:,} tasks have the same difference"
         return f"The smallest detectable difference is unknown, because {same}."
@@ -162,6 +166,13 @@ def needs(found: Difference) -> str:
     if found.trials_needed is None:
         return tasks
     return f"{tasks}, or {count(found.trials_needed, 'trial')} of each of these"
+
+
+def equal_results(domain: DomainComparison) -> str:
+    """Return the sentence for a domain without differing tasks."""
+    if any(domain.value in pair.differences for pair in domain.pairs):
+        return "Results are the same on every scored task."
+    return f"{sentence(NOTHING_SCORED)}."
 
 
 def failures(counts: Mapping[str, int]) -> str:

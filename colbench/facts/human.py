@@ -125,12 +125,16 @@ class _Heard(NamedTuple):
     """True if the message contains code."""
 
 
-@lru_cache(maxsize=4096)
 def _hear(facts: tuple[Fact, ...], said: str) -> _Heard:
     words = CODE_LINE.sub("", FENCE.sub("\n", said))
-    asked = [q for i, q in enumerate(questions(words[-HEARD:])) if not i or not FURTHER.match(q)]
-    found = tuple(tuple(_about(facts, q, first=not i)) for i, q in enumerate(asked))
-    return _Heard(found, words != said)
+    return _Heard(_asked(facts, words[-HEARD:]), words != said)
+
+
+@lru_cache(maxsize=4096)
+def _asked(facts: tuple[Fact, ...], text: str) -> tuple[tuple[Fact, ...], ...]:
+    """Return the facts that each question in a text asks for."""
+    asked = [q for i, q in enumerate(questions(text)) if not i or not FURTHER.match(q)]
+    return tuple(tuple(_about(facts, q, first=not i)) for i, q in enumerate(asked))
 
 
 def questions(text: str) -> list[str]:

@@ -32,8 +32,8 @@ LOOKS_LIKE_AN_ADDRESS = re.compile(r"localhost|.*[:/.].*")
 def parse_spec(spec: str) -> tuple[str, tuple[str, ...]]:
     """Return the model and the base URLs of `MODEL[@URL[,URL…]]`; without a URL, OPENAI_BASE_URL or else OpenAI's.
 
-    Raises UserError if the spec names no model, or if a URL lacks its `http://`; otherwise the URL would become part of
-    the model's name, and the key would go to OpenAI.
+    Raises UserError if the spec names no model, or if a URL is invalid. A URL without `http://` is invalid; otherwise,
+    it would become part of the model's name, and the key would go to OpenAI.
     """
     model, at, address = _split(spec)
     if not model:
@@ -47,9 +47,32 @@ def parse_spec(spec: str) -> tuple[str, tuple[str, ...]]:
         return model, (_default_url(),)
     urls = tuple(url.strip().rstrip("/") for url in address.split(","))
     for url in urls:
-        if urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).netloc:
-            raise UserError(f"`{url}` in `{spec}` is not a URL; write {_suggest(url)}")
+        require_url(url, model)
     return model, urls
+
+
+def require_url(url: str, place: str) -> None:
+    """Raise UserError, which starts with `place`, unless a text is the URL of a server, without a password."""
+    require_no_password(url, place)
+    try:
+        parts = urlsplit(url)
+        well = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        raise UserError(f"{place}: `{url}` is not a URL; write http://host:port/v1") from None
+    if not well:
+        raise UserError(f"{place}: `{url}` is not a URL; write {_suggest(url)}")
+
+
+def require_no_password(url: str, place: str) -> None:
+    """Raise UserError, which starts with `place`, if a URL contains a user name or a password.
+
+    A run records its URLs, so a password would become public with the run.
+    """
+    if "@" in re.sub(r"^\w+:/*", "", url).partition("/")[0]:
+        raise UserError(
+            f"{place}: the URL contains a user name or a password; remove it, put the server's key into an "
+            "environment variable, and pass the variable's name with api_key_env=NAME"
+        )
 
 
 def api_key_for(base_url: str, variable: str | None) -> str | None:
@@ -59,21 +82,46 @@ def api_key_for(base_url: str, variable: str | None) -> str | None:
     (`HOST_KEYS`). Raises UserError if a key is needed and missing.
     """
     name = variable or _variable_of(base_url)
-    key = os.environ.get(name) if name else None
+    key = read_key(name) if name else None
     if key is None and (variable or base_url == OPENAI_URL):
         raise UserError(f"{base_url} needs a key; set the environment variable {name}")
     return key
 
 
 def azure_key(variable: str | None) -> str | None:
-    """Return the key in a variable; None if no variable is given, in which case Azure's SDK finds the key.
+    """Return the key in a variable, by default AZURE_OPENAI_API_KEY; None if only this default is not set.
 
     Raises UserError if the variable is given but not set.
     """
-    key = os.environ.get(variable) if variable else None
+    key = read_key(variable or "AZURE_OPENAI_API_KEY")
     if variable and not key:
         raise UserError(f"azure: the key is missing; set the environment variable {variable}")
     return key
+
+
+def azure_endpoint(given: str) -> str:
+    """Return the URL of Azure's server: the given one, or else AZURE_OPENAI_ENDPOINT; "" if neither is set.
+
+    Raises UserError if it is not a URL.
+    """
+    url = given or os.environ.get("AZURE_OPENAI_ENDPOINT", "")
+    if url:
+        require_url(url, "azure" if given else "AZURE_OPENAI_ENDPOINT")
+    return url.rstrip("/")
+
+
+def read_key(variable: str) -> str | None:
+    """Return the key in an environment variable, without surrounding spaces; None if the variable is empty or not set.
+
+    Raises UserError if the key has a character that a request cannot contain.
+    """
+    key = os.environ.get(variable, "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise UserError(
+            f"{variable}: the key contains a control character or a non-ASCII character; "
+            "set the environment variable to the key alone"
+        )
+    return key or None
 
 
 def _split(spec: str) -> tuple[str, bool, str]:
@@ -96,7 +144,11 @@ def _suggest(address: str) -> str:
 
 
 def _default_url() -> str:
-    return os.environ.get("OPENAI_BASE_URL", OPENAI_URL).rstrip("/")
+    url = os.environ.get("OPENAI_BASE_URL")
+    if not url:
+        return OPENAI_URL
+    require_url(url, "OPENAI_BASE_URL")
+    return url.rstrip("/")
 
 
 def _variable_of(base_url: str) -> str | None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 
 from colbench.errors import UserError
-from colbench.models.refusals import NOT_NOW, backoff, mistake, retry_after, words
+from colbench.models.refusals import NOT_NOW, backoff, retry_after, words
 from colbench.models.reply import listed_models
 from colbench.models.servers import Server, current_servers
 from colbench.models.transports import (
@@ -26,10 +27,7 @@ TRIES = 3
 """Number of consecutive attempts without an answer until a server counts as absent."""
 LOOK_TIMEOUT = 20.0
 """Time limit in seconds for an answer to GET /models. It is longer than the limit for connecting."""
-REFUSED = {400, 401, 403}
-"""Status codes with which servers refuse a key; LiteLLM's proxy without a database returns 400."""
 LISTED_MODELS = 20
-AZURE = "azure"
 
 
 class BusyError(ConnectionError):
@@ -37,18 +35,24 @@ class BusyError(ConnectionError):
 
 
 class Connection:
-    """A server as used by one client. `url` is empty for the endpoint in AZURE_OPENAI_ENDPOINT."""
+    """A server as used by one client; `deployment` is the model on Azure, and empty for other servers."""
 
-    def __init__(self, url: str, key: str | None, *, client: Client, azure: bool) -> None:
+    def __init__(self, url: str, key: str | None, *, client: Client, deployment: str) -> None:
         self.url = url
         self.has_answered = False
         """True after this client's first answered request; the server may have answered other clients earlier."""
         self._key = key
         self._client = client
-        self._azure = azure
+        self._deployment = deployment
         self._look_timeout = LOOK_TIMEOUT
         self._transport: Transport | None = None
         self._server: Server | None = None
+
+    @property
+    def chat_url(self) -> str:
+        """The URL to which requests for replies are sent."""
+        path = f"/openai/deployments/{self._deployment}" if self._deployment else ""
+        return f"{self.url}{path}/chat/completions"
 
     @property
     def transport(self) -> Transport:
@@ -68,7 +72,7 @@ class Connection:
         """Create the transport without sending anything."""
         self._transport = self._make(self.url, timeout)
         self._look_timeout = min(timeout, LOOK_TIMEOUT)
-        self._server = current_servers().join(self.url or AZURE, concurrency)
+        self._server = current_servers().join(self.url, concurrency)
 
     async def close(self) -> None:
         """Close the transport."""
@@ -79,20 +83,18 @@ class Connection:
         self._server = self._transport = None
 
     async def check(self, model: str) -> None:
-        """Raise UserError unless the server can be reached, accepts the key and lists the model.
+        """Raise UserError unless the server can be reached and lists the model.
 
-        If the server lists no models, the model is not checked. Listed names may be patterns such as `openai/*`, as
-        proxies use.
+        If the server does not list its models, the model is not checked; the server may accept the key for other
+        requests. Azure is not checked.
         """
-        if self._azure:
+        if self._deployment:
             return
         answer = await self._listing()
-        if answer.status in REFUSED:
-            raise mistake(f"{self.url}/models", answer)
         if answer.status in {404, 405} and not self.url.endswith("/v1"):
             await self._look_for_v1()
         names = listed_models(answer.content) if answer.status == 200 else []
-        if names and not any(model == name or fnmatchcase(model, name) for name in names):
+        if names and not _is_listed(model, names):
             shown = ", ".join(names[:LISTED_MODELS]) + (" …" if len(names) > LISTED_MODELS else "")
             raise UserError(f"{self.url} has no model `{model}`; it has: {shown}")
 
@@ -159,11 +161,21 @@ class Connection:
             raise UserError(f"{self.url} is not the URL of the API; write {url}")
 
     def _make(self, url: str, timeout: float) -> Transport:
-        if self._azure:
-            return azure_transport(url or None, self._key, timeout)
+        if self._deployment:
+            return azure_transport(url, self._key, timeout)
         if self._client == "aiohttp":
             return AiohttpTransport(url, self._key, timeout)
         return openai_transport(url, self._key, timeout)
+
+
+def _is_listed(model: str, names: Sequence[str]) -> bool:
+    """Return True if a server that lists these names has the model.
+
+    A listed name may be a pattern such as `openai/*`, as proxies use. Ollama also accepts a name without `:latest`,
+    Gemini a name without `models/`, and OpenRouter a name with a variant such as `:nitro`.
+    """
+    forms = {model, f"{model}:latest", f"models/{model}", model.partition(":")[0]}
+    return any(form == name or fnmatchcase(form, name) for form in forms for name in names)
 
 
 async def _look(transport: Transport, limit: float) -> Answer:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -26,8 +28,10 @@ UNKNOWN = re.compile(
 )
 TOO_LARGE = re.compile(r"too large|at most|exceed|less than or equal|maximum value", re.IGNORECASE)
 TOO_LONG = re.compile(
-    r"context.{0,20}(?:length|window|size)|maximum model length|prompt is too long|too many tokens|"
-    r"exceeds? the (?:maximum|available) (?:context|number of tokens)",
+    r"context.{0,20}(?:length|window|size|limit)|maximum (?:model|prompt) length|(?:prompt|input) is too long|"
+    r"too many tokens|exceeds? the (?:maximum|available) (?:context|number of tokens)|"
+    r"`inputs`.{0,40} must (?:be <=|have less than)|reduce the length of the (?:messages|prompt|input)|"
+    r"range of input length",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -39,12 +43,9 @@ class Suggested(int):
 class Dialect:
     """The request fields that one model on one server accepts."""
 
-    def __init__(self, *, openai: bool) -> None:
-        """Start with the fields that most servers accept.
-
-        `openai`: True for OpenAI's own server or Azure's, whose newer models accept only `max_completion_tokens`.
-        """
-        self.limit = LIMITS[1] if openai else LIMITS[0]
+    def __init__(self, *, limit: str) -> None:
+        """Start with the fields that most servers accept; `limit` is the field for the token limit."""
+        self.limit = limit
         self.dropped: set[str] = set()
         self.thinks = False
         """True once the model has been observed to think."""
@@ -116,6 +117,18 @@ def _refused_fields(content: bytes) -> Iterator[str]:
     )
 
 
+def own_limit(fields: dict[str, Any]) -> tuple[str, int]:
+    """Remove a token limit from the request fields that the user set; return its name and value, or "" and 0.
+
+    Raises UserError if the value is not a whole number above 0.
+    """
+    name = next((each for each in LIMITS if each in fields), "")
+    value = fields.pop(name, 0)
+    if name and (type(value) is not int or value < 1):
+        raise UserError(f"{name}={value}: expected a whole number above 0")
+    return name, value
+
+
 def request_fields(given: Mapping[str, ArgValue]) -> dict[str, Any]:
     """Return the request fields set by the user. Raises UserError if `extra_body` is not a JSON object."""
     fields = {name: _value(value) for name, value in given.items() if name != "extra_body"}
@@ -132,3 +145,15 @@ def _value(value: ArgValue) -> Any:
         except ValueError:
             return value
     return value
+
+
+def refuse_misspelled(role: str, fields: Mapping[str, ArgValue], owner: type) -> None:
+    """Raise UserError if a request field's name resembles that of an argument of the class `owner`."""
+    own = [*inspect.signature(owner).parameters][1:]
+    for name in fields:
+        close = difflib.get_close_matches(name, own, n=1, cutoff=0.8)
+        if close:
+            raise UserError(
+                f"--{role}-arg {name}: unknown; did you mean {close[0]}? "
+                f"To send a request field with this name, use extra_body"
+            )

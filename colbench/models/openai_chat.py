@@ -7,11 +7,10 @@ aiohttp (`colbench.models.transports`). Limits, retries and the reading of respo
 from __future__ import annotations
 
 import asyncio
-import difflib
-import inspect
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, get_args
 
 from msgspec import Struct
@@ -20,10 +19,10 @@ from msgspec.structs import replace
 from colbench.clock import waiting
 from colbench.config import ArgValue
 from colbench.errors import EndpointError, TooLongError, UserError
-from colbench.messages import Message, split_thoughts
-from colbench.models.address import OPENAI_URL, api_key_for, azure_key, parse_spec
+from colbench.messages import Message, clean, split_thoughts
+from colbench.models.address import OPENAI_URL, api_key_for, azure_endpoint, azure_key, parse_spec
 from colbench.models.connection import Connection
-from colbench.models.dialect import LIMITS, Dialect, request_fields, too_long
+from colbench.models.dialect import LIMITS, Dialect, own_limit, request_fields, too_long
 from colbench.models.load import ClientLoad
 from colbench.models.pictures import MAX_EDGE, data_url, fit_pictures
 from colbench.models.refusals import (
@@ -114,15 +113,19 @@ class OpenAIChat:
                 raise UserError(
                     "azure: the deployment is missing; write azure:DEPLOYMENT[@ENDPOINT]"
                 )
-            keys = {endpoint: azure_key(api_key_env)}
+            keys = {azure_endpoint(endpoint): azure_key(api_key_env)}
         else:
             self.model, urls = parse_spec(spec)
             keys = {url: api_key_for(url, api_key_env) for url in urls}
         self._connections = [
-            Connection(url, key, client=client, azure=azure) for url, key in keys.items()
+            Connection(url, key, client=client, deployment=self.model if azure else "")
+            for url, key in keys.items()
         ]
         self._load = ClientLoad(client)
-        self.dialect = Dialect(openai=azure or OPENAI_URL in keys)
+        name, self._limit = own_limit(self._fields)
+        self.dialect = Dialect(limit=name or LIMITS[azure or OPENAI_URL in keys])
+        self.require_server: Callable[[], None] = lambda: None
+        """A function that is called while a server is unreachable; it raises UserError if waiting is useless."""
 
     @property
     def base_url(self) -> str:
@@ -165,7 +168,8 @@ class OpenAIChat:
     ) -> Message:
         """Return the model's next message; if a JSON Schema is given, the server makes the text conform to it.
 
-        If `max_tokens` is a `Suggested` limit, it is raised for a model that thinks before it writes. With `tokens`,
+        A token limit among the client's `fields` replaces `max_tokens`. If `max_tokens` is a `Suggested` limit, it is
+        raised for a model that thinks before it writes. With `tokens`,
         the message includes its token IDs and log-probabilities, which vLLM 0.10.2 and later return. Raises
         SchemaRefusedError if a request with a schema is refused, EndpointError if the server does not answer or does
         not accept pictures, TooLongError if the messages are longer than the model's context, UserError if the key or
@@ -185,7 +189,7 @@ class OpenAIChat:
             fields |= {"logprobs": True, "return_token_ids": True}
         request = _Request(
             fields=fields | self._fields,
-            max_tokens=max_tokens,
+            max_tokens=self._limit or max_tokens,
             has_pictures=any(m.images for m in messages),
             has_schema=schema is not None,
             tokens=tokens,
@@ -204,7 +208,7 @@ class OpenAIChat:
                 completion, sent = await self._ask(connection, request)
             except UnreachableError as cause:
                 request.failures += 1
-                connection.server.lost(str(cause), connection.probe)
+                connection.server.lost(str(cause), partial(self._probe, connection))
             except OtherRequestError:
                 request.failures += 1
             except NotNowError as cause:
@@ -214,6 +218,10 @@ class OpenAIChat:
             else:
                 if self._is_final(request, completion):
                     return self._message(request, completion, sent)
+
+    async def _probe(self, connection: Connection) -> None:
+        self.require_server()
+        await connection.probe()
 
     def _choose(self, number: int) -> Connection:
         """Return connection `number`; if its server is down, return the next connection whose server is up, if any."""
@@ -258,8 +266,7 @@ class OpenAIChat:
         version: int,
     ) -> Exception:
         """Return the error for a refused request. If the response shows how to avoid this, first adapt the request."""
-        url = f"{connection.url}/chat/completions"
-        known = refusal(url, answer, has_answered=connection.server.has_answered)
+        known = refusal(connection.chat_url, answer, has_answered=connection.server.has_answered)
         if known:
             return known
         if too_long(answer.status, answer.content):
@@ -276,7 +283,7 @@ class OpenAIChat:
     def _refusal_of_content(
         self, connection: Connection, request: _Request, answer: Answer
     ) -> Exception:
-        url, said = f"{connection.url}/chat/completions", words(answer)
+        url, said = connection.chat_url, words(answer)
         if answer.status in SCHEMA_REFUSED and request.has_schema:
             return SchemaRefusedError(said)
         if answer.status in PICTURES_REFUSED and request.has_pictures:
@@ -294,7 +301,7 @@ class OpenAIChat:
         patience = connection.server.patience
         if request.spent >= patience:
             raise EndpointError(
-                f"{connection.url}/chat/completions: the server refused requests for {patience:g} s "
+                f"{connection.chat_url}: the server refused requests for {patience:g} s "
                 f"(--endpoint-patience); last error: {cause}",
                 kind=cause.kind,
             ) from cause
@@ -319,7 +326,7 @@ class OpenAIChat:
                 raise cause.mistake from cause
             times = "once" if request.tries == 1 else f"{request.tries} times"
             raise EndpointError(
-                f"{connection.url}/chat/completions: tried {times}; last error: {cause}",
+                f"{connection.chat_url}: tried {times}; last error: {cause}",
                 kind=cause.kind,
             ) from cause
         pause = min(backoff(request.tries, cause.retry_after), connection.server.patience)
@@ -380,21 +387,10 @@ def _read(answer: Answer) -> Completion | Answer:
         completion = read_completion(answer.content)
     except ReportedError as error:
         return Answer(error.status, answer.headers, str(error).encode())
-    identity = next((answer.headers[name] for name in REQUEST_IDS if name in answer.headers), "")
+    names = (name for name in REQUEST_IDS if name in answer.headers)
+    identity = clean(next((answer.headers[name] for name in names), ""))
     delivery = completion.message.delivery
     if not (identity and delivery):
         return completion
     message = replace(completion.message, delivery=replace(delivery, request_id=identity))
     return replace(completion, message=message)
-
-
-def refuse_misspelled(role: str, fields: Mapping[str, ArgValue], owner: type) -> None:
-    """Raise UserError if a request field's name resembles that of an argument of the class `owner`."""
-    own = [*inspect.signature(owner).parameters][1:]
-    for name in fields:
-        close = difflib.get_close_matches(name, own, n=1, cutoff=0.8)
-        if close:
-            raise UserError(
-                f"--{role}-arg {name}: unknown; did you mean {close[0]}? "
-                f"To send a request field with this name, use extra_body"
-            )

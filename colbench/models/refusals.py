@@ -13,6 +13,8 @@ from colbench.models.transports import Answer
 
 NOT_NOW = {429, 502, 503, 504, 529}
 """Status codes of overload, or of a gateway that does not reach the server. Repeating the request uses up no try."""
+NO_CREDIT = 402
+"""Status code with which OpenRouter and DeepSeek refuse requests of an account without credit."""
 LOAD = {429, 503, 529}
 RETRIED = {408, 409, 425}
 """Status codes of temporary refusals; all codes from 500 on are treated in the same way."""
@@ -55,7 +57,8 @@ def refusal(url: str, answer: Answer, *, has_answered: bool) -> Exception | None
     `has_answered`: True if the server has already answered a request.
     """
     status, said = answer.status, words(answer)
-    if status == 429 and error_fields(answer.content).get("code") == "insufficient_quota":
+    empty = status == 429 and error_fields(answer.content).get("code") == "insufficient_quota"
+    if empty or status == NO_CREDIT:
         return UserError(f"{url}: the account has no quota left ({said})")
     if status in NOT_NOW:
         kind: Kind = "overload" if status in LOAD else "server_error"
@@ -80,9 +83,8 @@ def mistake(url: str, answer: Answer) -> UserError:
         return UserError(
             f"{url} has moved to {answer.headers['location']}; use that address ({said})"
         )
-    if answer.status == 400:
-        return UserError(f"{url} rejects the request, perhaps because of the API key ({said})")
-    hint = "" if "/v1/" in url else "; if the server's API is under /v1, add /v1 to the URL"
+    complete = "/v1/" in url or "/openai/deployments/" in url
+    hint = "" if complete else "; if the server's API is under /v1, add /v1 to the URL"
     return UserError(f"{url} does not exist, or does not have the model{hint} ({said})")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,12 @@ from colbench.messages import Delivery, Message, Sampled, Usage, clean
 
 MAX_REPLY = 500_000
 """Maximum number of characters of a reply; the rest is cut off, and the reply is marked as cut."""
+LARGEST = 2**53
+"""Largest credible number of tokens; a larger one is ignored."""
+TOO_LONG = "context_length_exceeded"
+"""Code of an error that means that the messages are longer than the model's context."""
 THOUGHT_FIELDS = ("reasoning_content", "reasoning", "thinking")
+STATUS = re.compile(r"[3-5]\d\d", re.ASCII)
 THOUGHT_PARTS = {"thinking", "reasoning"}
 
 
@@ -58,7 +64,13 @@ def read_completion(content: bytes) -> Completion:
 
     Raises MalformedError if it is not a completion, ReportedError if it is an error sent with status 200.
     """
-    body = read_json(content)
+    try:
+        return _read_body(read_json(content))
+    except (TypeError, ValueError, OverflowError, RecursionError) as cause:
+        raise MalformedError(f"the response has a malformed value: {cause}") from cause
+
+
+def _read_body(body: Any) -> Completion:
     if not isinstance(body, dict):
         raise MalformedError("the response is not a JSON object")
     choices = body.get("choices")
@@ -139,7 +151,8 @@ def _thinking_tokens(usage: object) -> int:
 
 
 def _number(value: Any) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    """Return a value if it is a count of tokens, else None; a negative count becomes 0."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
         return None
     return max(0, int(value))
 
@@ -155,6 +168,8 @@ def _read_tokens(body: dict[str, Any], choice: dict[str, Any]) -> Sampled | None
         logprobs = tuple(float(each["logprob"]) for each in content)
     except (KeyError, TypeError, ValueError) as cause:
         raise MalformedError(f"the response has malformed log-probabilities: {cause}") from cause
+    if not all(map(math.isfinite, logprobs)):
+        raise MalformedError("the response has a log-probability that is not a finite number")
     if len(ids) != len(logprobs):
         raise MalformedError(
             f"the response has {len(ids)} tokens, but {len(logprobs)} log-probabilities"
@@ -163,17 +178,22 @@ def _read_tokens(body: dict[str, Any], choice: dict[str, Any]) -> Sampled | None
 
 
 def _whole(value: object) -> tuple[int, ...] | None:
-    """Return a value if it is a list of whole numbers, else None."""
-    if isinstance(value, list) and all(type(each) is int for each in value):
+    """Return a value if it is a list of token IDs, else None."""
+    if isinstance(value, list) and all(
+        type(each) is int and 0 <= each <= LARGEST for each in value
+    ):
         return tuple(value)
     return None
 
 
 def _reported(error: object) -> ReportedError:
     fields = error if isinstance(error, dict) else {"message": error}
-    codes = (str(fields.get(name)) for name in ("code", "status"))
-    status = next((int(code) for code in codes if code.isdecimal()), 500)
-    return ReportedError(clean(str(fields.get("message") or error))[:500], status)
+    codes = [str(fields.get(name)) for name in ("code", "status")]
+    text = clean(str(fields.get("message") or error))[:500]
+    if TOO_LONG in codes:
+        return ReportedError(f"{TOO_LONG}: {text}", 400)
+    status = next((int(code) for code in codes if STATUS.fullmatch(code)), 500)
+    return ReportedError(text, status)
 
 
 def error_text(content: bytes) -> str:
@@ -183,11 +203,7 @@ def error_text(content: bytes) -> str:
 
 
 def error_fields(content: bytes) -> dict[str, Any]:
-    """Return the object `error` in an error's body, or the whole body if it has no `error`.
-
-    The result is empty if the body is not a JSON object. An `error` that is not an object is returned as the field
-    `message`.
-    """
+    """Return the object `error` in an error's body, or the whole body if it has no `error`; empty if not an object."""
     try:
         body = read_json(content)
     except MalformedError:
@@ -195,7 +211,7 @@ def error_fields(content: bytes) -> dict[str, Any]:
     if not isinstance(body, dict):
         return {}
     error = body.get("error", body)
-    return error if isinstance(error, dict) else {"message": str(error)}
+    return error if isinstance(error, dict) else {}
 
 
 def listed_models(content: bytes) -> Sequence[str]:

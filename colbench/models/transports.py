@@ -7,7 +7,6 @@ reading are in the layer above (`colbench.models.openai_chat`), so they are the 
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.request import getproxies
@@ -15,6 +14,7 @@ from urllib.request import getproxies
 from msgspec import Struct, json
 
 from colbench.errors import UserError
+from colbench.models.address import read_key
 
 if TYPE_CHECKING:
     import openai
@@ -198,16 +198,15 @@ def openai_transport(base_url: str, key: str | None, timeout: float) -> OpenAITr
     return OpenAITransport(client, timeout, has_key=key is not None)
 
 
-def azure_transport(endpoint: str | None, key: str | None, timeout: float) -> OpenAITransport:
-    """Return the transport to Azure OpenAI. Arguments that are None are read from the variables of Azure's SDK.
+def azure_transport(endpoint: str, key: str | None, timeout: float) -> OpenAITransport:
+    """Return the transport to Azure OpenAI. The version and, without a key, the token are read from variables.
 
     Raises UserError, which names the variable, if a value is missing: AZURE_OPENAI_ENDPOINT, OPENAI_API_VERSION,
     AZURE_OPENAI_API_KEY or AZURE_OPENAI_AD_TOKEN.
     """
     import openai
 
-    address = endpoint or os.environ.get("AZURE_OPENAI_ENDPOINT")
-    if not address:
+    if not endpoint:
         raise UserError(
             "azure: the server is missing; write azure:DEPLOYMENT@https://NAME.openai.azure.com, "
             "or set the environment "
@@ -216,8 +215,9 @@ def azure_transport(endpoint: str | None, key: str | None, timeout: float) -> Op
     limits = openai.Timeout(timeout, connect=_connect_timeout(timeout))
     try:
         client = openai.AsyncAzureOpenAI(
-            azure_endpoint=address,
+            azure_endpoint=endpoint,
             api_key=key,
+            azure_ad_token=read_key("AZURE_OPENAI_AD_TOKEN"),
             max_retries=0,
             timeout=limits,
             http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=limits),

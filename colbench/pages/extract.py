@@ -12,9 +12,13 @@ MENTION = re.compile(r"`(?:\s{0,9}</?[!a-z][^`\n<>]{0,60}>?){1,3}\s{0,9}`", re.I
 """Pattern for HTML tags in inline code. Such tags are only mentioned and do not belong to a page."""
 ATTRIBUTES = r"[^>]{0,1000}>"  # bounded because many `<html` in a message would otherwise take quadratic time
 DOCTYPE = rf"<!doctype\s{{1,100}}html{ATTRIBUTES}"
-DOCUMENT = re.compile(rf"(?:{DOCTYPE}\s*)?<html\b{ATTRIBUTES}.*?(?:</html\s*>|\Z)", re.I | re.S)
+COMMENTS = r"(?>\s*<!--.{0,300}?-->){0,5}+"  # bounded for the same reason
+DOCUMENT = re.compile(
+    rf"(?:{DOCTYPE}{COMMENTS}\s*)?<html\b{ATTRIBUTES}.*?(?:</html\s*>|\Z)", re.I | re.S
+)
 WITHOUT_HTML = re.compile(rf"{DOCTYPE}.*", re.I | re.S)
-BODY = re.compile(rf"<body\b{ATTRIBUTES}.*?(?:</body\s*>|\Z)", re.I | re.S)
+HEAD = rf"<head\b{ATTRIBUTES}(?:(?!</?head\b|<body\b).)*+</head\s*>\s*"
+BODY = re.compile(rf"(?:{HEAD})?<body\b{ATTRIBUTES}.*?(?:</body\s*>|\Z)", re.I | re.S)
 TAG = re.compile(r"<[a-z]", re.I)
 OPEN = re.compile(r"<html\b", re.I)
 CLOSE = re.compile(r"</html\s*>", re.I)
@@ -25,8 +29,8 @@ def extract_page(text: str, mode: ScoringMode = "default") -> str | None:
 
     In mode `default` the page is the last document of the last fenced block that contains one; if no block does, the
     last document of the text. A document extends from its doctype or `<html>` to `</html>`, or to the end if it is cut
-    off. A document with neither extends from `<body>` to `</body>` or the end. An `<html>` in inline code, or without
-    another tag after it, is only mentioned and does not start a document.
+    off. A document with neither extends from `<body>`, or a `<head>` before it, to `</body>` or the end. An `<html>` in
+    inline code, or without another tag after it, is only mentioned and does not start a document.
 
     In mode `official` the page extends from the first `<html` to the next `</html>`, as in the released scorer. A
     doctype is therefore dropped, and a page that is cut off does not count.

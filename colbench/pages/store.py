@@ -21,6 +21,8 @@ from colbench.errors import RenderError, UserError
 from colbench.pages.render import Render
 
 SCHEMA = "colbench.render/1"
+UNREADABLE = (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""Exceptions that reading or decoding a damaged entry raises."""
 
 
 class _Entry(Struct, frozen=True, kw_only=True):
@@ -67,7 +69,7 @@ class RenderStore:
             entry = msgspec.json.decode(self._path(key, "json").read_bytes(), type=_Entry)
             render = entry.render
             picture = self._path(key, "png").read_bytes() if render.outcome == "rendered" else b""
-        except (OSError, msgspec.DecodeError):
+        except UNREADABLE:
             return None
         if (entry.schema, render.key, _hash(picture)) != (SCHEMA, key, entry.picture):
             return None

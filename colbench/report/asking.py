@@ -27,12 +27,15 @@ from colbench.task import Task
 def asking_report(
     cells: Cells,
     *,
-    max_turns: int,
+    turns: int,
     mode: str,
     lead: Metric,
     baseline: Baseline | None,
 ) -> AskingReport | None:
-    """Return the measures of a run's questions; None if no dialogue has such measures."""
+    """Return the measures of a run's questions; None if no dialogue has such measures.
+
+    `turns`: number of turns of the longest dialogue.
+    """
     known = cells.keep(lambda each: each.asking is not None)
     dialogues = known.dialogues
     if not dialogues:
@@ -42,7 +45,7 @@ def asking_report(
         estimated=any(each.asking is not None and each.asking.estimated for each in dialogues),
         metrics={each.metric.name: _mean(known, each) for each in MEASURES},
         gain_per_question=_mean_gain(known, mode, lead, baseline),
-        recall_by_turn=_recall_by_turn(dialogues, max_turns),
+        recall_by_turn=_recall_by_turn(known, turns),
         decisions=_decisions(known),
     )
 
@@ -97,14 +100,19 @@ def gain_per_question(
     return (worth - unasked) / asking.questions
 
 
-def _recall_by_turn(dialogues: Sequence[DialogueStats], max_turns: int) -> tuple[float, ...]:
-    """Return, for each turn, the mean over dialogues of the share of hidden decisions revealed so far."""
-    counted = [each for each in dialogues if each.hidden]
-    shares = [0.0] * max_turns
-    for each in counted:
-        for number in range(max_turns):
-            shares[number] += sum(turn <= number for turn in each.told_at) / len(each.hidden)
-    return tuple(share / len(counted) for share in shares) if counted else ()
+def _recall_by_turn(cells: Cells, turns: int) -> tuple[float, ...]:
+    """Return, for each turn, the share of hidden decisions revealed so far: the mean over trials, then over tasks."""
+    if not any(each.hidden for each in cells.dialogues):
+        return ()
+    return tuple(_recall_at(cells, turn) for turn in range(turns))
+
+
+def _recall_at(cells: Cells, turn: int) -> float:
+    def revealed(dialogue: DialogueStats) -> float | None:
+        hidden = len(dialogue.hidden)
+        return sum(told <= turn for told in dialogue.told_at) / hidden if hidden else None
+
+    return mean([mean(row) for row in cells.clusters(revealed) if row])
 
 
 def _decisions(cells: Cells) -> tuple[DecisionReport, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from textwrap import shorten, wrap
 
 from colbench.command import printable
@@ -45,6 +45,8 @@ TOGETHER = 28
 PARTS, NO_BREAK = re.compile(r"(?<=[,;]) "), "\N{NO-BREAK SPACE}"
 NOTE_LINES = 2
 """Maximum number of lines in a note."""
+MORE = " …"
+"""End of a note that was cut."""
 
 
 def brief(domain: Domain, report: DomainReport, lines: int) -> list[Fact]:
@@ -75,12 +77,12 @@ def _all(domain: Domain, report: DomainReport) -> Iterator[Fact]:
 
 def _wrapped(note: str) -> list[str]:
     """Return the lines of a wrapped note. Words longer than a line are cut, and so are notes of too many lines."""
-    words = (_cut(word, NOTE) for word in printable(note).split())
+    words = (_cut(word, NOTE - len(MORE)) for word in printable(note).split())
     parts = PARTS.split(" ".join(words))
     bound = (p.replace(" ", NO_BREAK) if len(p) <= TOGETHER else p for p in parts)
     found = wrap(" ".join(bound), NOTE, break_long_words=False, break_on_hyphens=False)
     if len(found) > NOTE_LINES:
-        last = shorten(" ".join(found[NOTE_LINES - 1 :]), NOTE, placeholder=" …")
+        last = shorten(" ".join(found[NOTE_LINES - 1 :]), NOTE, placeholder=MORE)
         found = [*found[: NOTE_LINES - 1], last]
     return [line.replace(NO_BREAK, " ") for line in found]
 
@@ -171,9 +173,7 @@ def _followed(report: DomainReport) -> Iterator[Fact]:
 def _failed(report: DomainReport) -> Iterator[Fact]:
     classes = report.failed.classes if report.failed else {}
     if classes:
-        ordered = sorted(classes.items(), key=lambda item: -item[1])
-        note = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in ordered)
-        yield Fact(label="failed", value=f"{sum(classes.values()):,}", note=note)
+        yield Fact(label="failed", value=f"{sum(classes.values()):,}", note=_classes(classes))
     yield from frequent_error(report)
     if report.unscored:
         note = f"of {count(report.cells, 'dialogue')}"
@@ -181,6 +181,14 @@ def _failed(report: DomainReport) -> Iterator[Fact]:
     for boundary, failures in report.failures.items():
         reason = failures.reasons[0].reason
         yield Fact(label=f"{boundary} failed", value=f"{failures.count:,}", note=reason)
+
+
+def _classes(classes: Mapping[str, int]) -> str:
+    """Return the number of failed dialogues in each class, the most frequent class first."""
+    ordered = sorted(classes, key=lambda name: -classes[name])
+    counts = ["all"] if len(ordered) == 1 else [f"{classes[name]:,}" for name in ordered]
+    named = zip(counts, ordered, strict=True)
+    return ", ".join(f"{number} {name.replace('_', ' ')}" for number, name in named)
 
 
 def _effort(report: DomainReport) -> Iterator[Fact]:
@@ -211,9 +219,11 @@ def _leaks(report: DomainReport) -> Iterator[Fact]:
     leaks = report.leaks
     if leaks and any(each.max for each in (leaks.identifiers, leaks.literals, leaks.ngrams)):
         shares = {
-            "identifiers": leaks.identifiers,
-            "literals": leaks.literals,
-            "n-grams": leaks.ngrams,
+            "identifiers": leaks.identifiers.mean,
+            "literals": leaks.literals.mean,
+            "n-grams": leaks.ngrams.mean,
         }
-        note = ", ".join(f"{name} {percent(each.mean)}" for name, each in shares.items())
-        yield Fact(label="leaked by human", value="", note=f"of the reference, unasked: {note}")
+        most, *others = sorted(shares, key=lambda name: -shares[name])
+        rest = ", ".join(f"{name} {percent(shares[name])}" for name in others)
+        note = f"of the reference's {most}, unasked; {rest}"
+        yield Fact(label="leaked by human", value=percent(shares[most]), note=note)

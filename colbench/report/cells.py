@@ -69,6 +69,7 @@ class Measured(Struct, frozen=True, kw_only=True):
     cells: dict[str, Cells]
     """The cells of each domain; a domain without planned dialogues, as may occur in a shard, is left out."""
     ignored: int
+    """Number of dialogues that are not planned, or that are about an earlier version of a task."""
 
 
 class _Row:
@@ -78,6 +79,10 @@ class _Row:
         self.task = task
         self.trials = trials
         self.found: list[DialogueStats | None] = [None] * len(trials)
+
+    def plans(self, rollout: Rollout) -> bool:
+        """Return True if a dialogue is a planned trial of the task, and not of an earlier version of the task."""
+        return rollout.task_hash == self.task.hash and rollout.trial in self.trials
 
 
 def measure(
@@ -101,7 +106,7 @@ def measure(
     for place, rollout in dialogues:
         total += 1
         row = rows.get(rollout.task_id)
-        if row is None or rollout.trial not in row.trials:
+        if row is None or not row.plans(rollout):
             continue
         number = row.trials.index(rollout.trial)
         known = row.found[number]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from shlex import quote
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from colbench.command import printable
-from colbench.console import console
+from colbench.console import WIDTH, console, print_wide
 from colbench.numbers import sentence
 from colbench.registry import get_domain
 from colbench.report.brief import brief
@@ -16,8 +17,8 @@ from colbench.report.fact import Fact, Section
 from colbench.report.facts import grid_size, sections
 from colbench.report.model import DomainReport, RunReport
 
-LINES, WIDTH = 20, 80
-"""Maximum number of lines printed after a run, and their width in columns."""
+LINES = 20
+"""Maximum number of lines printed after a run."""
 FRAME = 3
 """Number of lines around the facts of a domain: its title, and blank lines."""
 FEWEST = 6
@@ -39,9 +40,9 @@ def print_report(report: RunReport, folder: Path, *, short: bool = False) -> Non
     after += [f"{what}: {command}" for what, command in _next(report, folder)] if short else []
     warned = sum(len(wrap(f"Warning: {warning}", WIDTH)) for warning in report.warnings)
     lines = max(LINES - FRAME - len(after) - warned, FEWEST)
-    console().print(render_brief(report, lines) if short else render_table(report))
+    print_wide(render_brief(report, lines) if short else render_table(report))
     for warning in report.warnings:
-        text = f"Warning: {warning}"
+        text = f"Warning: {printable(warning)}"
         console().print(text, highlight=False, markup=False, soft_wrap=not console().is_terminal)
     for line in after:
         console().print(line, highlight=False, markup=False, soft_wrap=True)
@@ -49,10 +50,11 @@ def print_report(report: RunReport, folder: Path, *, short: bool = False) -> Non
 
 def _next(report: RunReport, folder: Path) -> Iterator[tuple[str, str]]:
     """Yield the commands that show more of the run, each as (title, command)."""
+    run = quote(str(folder))
     if any(each.failed and each.failed.classes for each in report.domains.values()):
-        yield "Failed dialogues", f"colbench view {folder} --failed (one dialogue: --task ID)"
-    yield "Dialogues in a browser", f"colbench view {folder}"
-    yield "All numbers", f"colbench report {folder}"
+        yield "Failed dialogues", f"colbench view {run} --failed (one dialogue: --task ID)"
+    yield "Dialogues in a browser", f"colbench view {run}"
+    yield "All numbers", f"colbench report {run}"
 
 
 def pages(report: RunReport, folder: Path) -> dict[str, Path]:

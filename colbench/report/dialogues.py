@@ -25,12 +25,12 @@ REASONS = 3
 """Maximum number of reasons shown for each boundary."""
 
 
-def turns_used(cells: Cells, max_turns: int) -> Turns:
-    """Count the agent's replies per dialogue; `cells` must not contain dialogues that ended in a failure."""
+def turns_used(cells: Cells, turns: int) -> Turns:
+    """Count the agent's replies per dialogue, from 1 to `turns`; no dialogue in `cells` may have ended in a failure."""
     counts = Counter(each.turns for each in cells.dialogues)
     return Turns(
         mean=mean_interval(cells.clusters(lambda each: each.turns), bounds=None),
-        distribution=tuple(counts[turn] for turn in range(1, max_turns + 1)),
+        distribution=tuple(counts[turn] for turn in range(1, turns + 1)),
     )
 
 

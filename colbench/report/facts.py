@@ -37,7 +37,7 @@ from colbench.report.verdicts import metric_label, metric_of
 from colbench.stats import Interval
 
 FEW_TASKS = 30
-"""Number of tasks below which a percentile bootstrap interval is too narrow; the report then says so."""
+"""Number of scored tasks below which a percentile bootstrap interval is too narrow; the report then says so."""
 
 
 def sections(domain: Domain, report: DomainReport) -> list[Section]:
@@ -134,9 +134,14 @@ def _scores(domain: Domain, report: DomainReport) -> Iterator[Fact]:
     yield from _by_turn(domain, report)
     for scorer, verdicts in report.scorers.items():
         yield Fact(label="scored by", value=f"{verdicts:,} x", note=scorer)
-    if 0 < report.tasks < FEW_TASKS:
+    if has_few_tasks(report):
         few = f"fewer than {FEW_TASKS}: the intervals are rough"
-        yield Fact(label="tasks", value=f"{report.tasks}", note=few)
+        yield Fact(label="scored tasks", value=f"{report.scored_tasks}", note=few)
+
+
+def has_few_tasks(report: DomainReport) -> bool:
+    """Return True if some tasks, but fewer than `FEW_TASKS`, have a scored dialogue."""
+    return 0 < (report.scored_tasks or 0) < FEW_TASKS
 
 
 def _rates(domain: Domain, lead: str, rates: Rates, suffix: str = "") -> Iterator[Fact]:
@@ -239,7 +244,7 @@ def _wins(domain: Domain, wins: WinRate | None, tasks: int) -> Iterator[Fact]:
 
 def _notes(report: DomainReport) -> Iterator[Fact]:
     for each in report.notes:
-        yield Fact(label="dialogues", value=f"{each.count:,}", note=each.reason)
+        yield Fact(label=count(each.count, "dialogue"), value="", note=each.reason)
 
 
 def _dialogues(report: DomainReport) -> Iterator[Fact]:

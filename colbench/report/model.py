@@ -32,6 +32,8 @@ class ModeReport(Rates, frozen=True, kw_only=True):
     """The results of one scoring mode. Except in `unscored_as_zero`, rates are over the dialogues that have a score."""
 
     scored: int
+    scored_tasks: int | None = None
+    """Number of tasks with a scored dialogue; None in a report of an earlier version."""
     unscored: int
     unscored_as_zero: Rates | None
     """The rates over all planned cells except unjudged ones, with unscored cells as 0; None if all are scored."""
@@ -58,7 +60,7 @@ class Turns(Struct, frozen=True, kw_only=True):
 
     mean: Interval
     distribution: tuple[int, ...]
-    """Number of dialogues with 1, 2, ... max_turns turns."""
+    """Number of dialogues with 1, 2, ... turns, up to the longest dialogue of the domain, including failed ones."""
 
 
 class Words(Struct, frozen=True, kw_only=True):
@@ -261,6 +263,7 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     distribution: tuple[int, ...]
     """Number of scored cells by value, rounded to tenths; the first and last bins hold only exactly 0 and 1."""
     by_turn: tuple[Budget, ...]
+    """Results for each turn limit, from 1 to the number of turns of the longest dialogue."""
     ended_by: dict[str, int]
     """Number of dialogues by the event that ended them: `answer`, `limit`, `failure`."""
     turns: Turns

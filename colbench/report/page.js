@@ -119,7 +119,7 @@ class TaskList {
     this.tasks = index.tasks.map((task, order) => measured(task, order, this.modes));
     this.columns = COLUMNS.filter((column) =>
       (column.name !== "Other mode" || this.differ) && (column.name !== "Outcome" || this.success) &&
-      (column.name !== "Told" || this.asking));
+      (column.name !== "Revealed" || this.asking));
     [...this.tasks].sort((a, b) => (a.id < b.id ? -1 : 1)).forEach((task, rank) => { task.rank = rank; });
     this.sorted = { column: null, up: true };  // worst first
     this.choices = choices(this);
@@ -151,7 +151,7 @@ class TaskList {
     const score = capital(this.measure);
     const title = { "Other mode": `${score}, ${this.modes[1]}`, Score: score }[column.name] || column.name;
     const kind = ["Task", "Request", "Outcome"].includes(column.name) ? "" : "end";
-    const wider = ["Told", "Other mode", "Turns", "Human words"].includes(column.name) ? "wider" : "";
+    const wider = ["Revealed", "Other mode", "Turns", "Human words"].includes(column.name) ? "wider" : "";
     const head = make("th", { scope: "col", class: `${kind} ${wider} ${column.name.toLowerCase()}` });
     head.append(column.key ? make("button", { type: "button", onclick: () => this.sort(column) }, title) : title);
     return head;
@@ -229,7 +229,10 @@ async function unpack(base64) {
 
 const titled = (title, ...children) => make("section", {}, make("h3", {}, title), ...children);
 
+let opened = null;  // the task that was opened last
+
 async function openTask(list, task) {
+  opened = task;
   dialog.querySelector("h2").textContent = task.id;
   const place = list.shown.indexOf(task);
   step(".previous", list.shown[place - 1]);
@@ -240,11 +243,11 @@ async function openTask(list, task) {
   content.replaceChildren(make("p", {}, "Unpacking …"));
   if (!dialog.open) dialog.showModal();
   dialog.querySelector("h2").focus();
-  let detail;
-  try {
-    detail = await list.detail(task);
-  } catch (error) {
-    content.replaceChildren(make("p", {}, `This browser cannot unpack the dialogue (${error}); it is in rollouts.jsonl.`));
+  const detail = await list.detail(task).catch((error) => ({ error }));
+  if (opened !== task) return;
+  if (detail.error) {
+    content.replaceChildren(
+      make("p", {}, `This browser cannot unpack the dialogue (${detail.error}); it is in rollouts.jsonl.`));
     return;
   }
   const further = task.page ? make("p", { class: "across" }, make("a", { href: task.page }, `See it in the ${list.pages}`)) : "";
@@ -408,9 +411,19 @@ function highlighted(text) {
 
 // ---- URLs: `#task=ID` opens a task, so that it can be linked and the back button closes it
 
+/** The ID of the task that the URL names; null if it names none or is malformed. */
+function linkedId() {
+  if (!location.hash.startsWith("#task=")) return null;
+  try {
+    return decodeURIComponent(location.hash.slice("#task=".length));
+  } catch (error) {
+    return null;
+  }
+}
+
 function follow() {
-  const id = decodeURIComponent(location.hash.replace(/^#task=/, ""));
-  for (const list of location.hash.startsWith("#task=") ? lists : []) {
+  const id = linkedId();
+  for (const list of lists) {
     const task = list.tasks.find((each) => each.id === id);
     if (task) return openTask(list, task);
   }
@@ -420,11 +433,12 @@ function follow() {
 for (const place of document.querySelectorAll(".tasks")) lists.push(new TaskList(place));
 for (const anchor of document.querySelectorAll("[data-filter], [data-find]")) {
   anchor.addEventListener("click", (event) => {
+    const list = lists.find(({ place }) => place.id === anchor.hash.slice(1));
+    if (!list) return;  // the tables of a large run are on other pages, to which the link's target links
     event.preventDefault();
-    const place = document.querySelector(anchor.getAttribute("href"));
-    lists.find((list) => list.place === place).choose(anchor.dataset);
-    place.scrollIntoView();
-    place.focus({ preventScroll: true });
+    list.choose(anchor.dataset);
+    list.place.scrollIntoView();
+    list.place.focus({ preventScroll: true });
   });
 }
 for (const anchor of document.querySelectorAll(".jump a")) {

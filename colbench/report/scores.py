@@ -58,6 +58,7 @@ def mode_report(
         success_rate=rates.success_rate,
         value=rates.value,
         scored=scored,
+        scored_tasks=sum(map(bool, values)),
         unscored=sum(due) - scored,
         unscored_as_zero=_rates(domain, lead, _fill(values, due), _fill(successes, due))
         if scored < sum(due)
@@ -136,9 +137,9 @@ def _tenth(share: float) -> int:
 
 
 def by_turn(
-    cells: Cells, mode: str, max_turns: int, domain: Domain, lead: Metric
+    cells: Cells, mode: str, turns: int, domain: Domain, lead: Metric
 ) -> tuple[Budget, ...]:
-    """Return the scores for each turn limit from 1 to `max_turns`; an answer after the limit does not count."""
+    """Return the scores for each turn limit from 1 to `turns`; an answer after the limit does not count."""
     shown = domain.pictured or any(each.turns_scored for each in cells.dialogues)
     return tuple(
         Budget(
@@ -147,7 +148,7 @@ def by_turn(
             answered=_answered_by(cells, mode, turn, lead),
             value=_value_by(cells, turn, lead) if shown else None,
         )
-        for turn in range(1, max_turns + 1)
+        for turn in range(1, turns + 1)
     )
 
 

@@ -58,6 +58,7 @@ def _domain(domain: Domain, cells: Cells, config: RunConfig, others: Others) -> 
     metrics = verdicts.reported_metrics(domain, lead, held)
     used = scores.modes(held, config.scoring, domain, lead)
     mode = used[0]
+    turns = min(config.max_turns, max([1, *(each.turns for each in held)]))
     modes = {each: scores.mode_report(cells, each, domain, lead, metrics) for each in used}
     tokens = {
         "agent": dialogues.tokens(each.agent for each in held),
@@ -75,12 +76,12 @@ def _domain(domain: Domain, cells: Cells, config: RunConfig, others: Others) -> 
         modes=modes,
         delta=scores.mode_delta(cells, domain, lead) if len(used) > 1 else None,
         distribution=scores.distribution(cells, mode, lead),
-        by_turn=scores.by_turn(cells, mode, config.max_turns, domain, lead),
+        by_turn=scores.by_turn(cells, mode, turns, domain, lead),
         ended_by={
             ending: sum(each.ended_by == ending for each in held)
             for ending in ("answer", "limit", "failure")
         },
-        turns=dialogues.turns_used(whole, config.max_turns),
+        turns=dialogues.turns_used(whole, turns),
         words=dialogues.words(whole),
         tokens=tokens,
         replies=dialogues.replies(held),
@@ -92,9 +93,7 @@ def _domain(domain: Domain, cells: Cells, config: RunConfig, others: Others) -> 
         outcomes=verdicts.outcomes(held, mode),
         notes=verdicts.notes(held, mode, domain),
         win_rate=compare(domain, cells, others.baseline, mode) if others.baseline else None,
-        asking=asking_report(
-            cells, max_turns=config.max_turns, mode=mode, lead=lead, baseline=others.baseline
-        ),
+        asking=asking_report(cells, turns=turns, mode=mode, lead=lead, baseline=others.baseline),
         followed=followed_report(cells),
         ceiling=ceiling(cells, others.ceiling, mode, lead) if others.ceiling else None,
         failed=failed_report(cells, mode) if domain.success else None,

@@ -24,6 +24,7 @@ from colbench.report.facts import (
     curve,
     differs,
     grid_size,
+    has_few_tasks,
     leads_with_fallback,
     not_counted,
     nothing_scored,
@@ -112,8 +113,8 @@ def _scoring(report: DomainReport) -> str:
     if others and not differs(report):
         text += f"; {' and '.join(others)} scoring gives every answer the same score"
     text += ". Means over tasks with 95% intervals, resampled by task."
-    if report.tasks < FEW_TASKS:
-        text += f" Fewer than {FEW_TASKS} tasks: the intervals are rough."
+    if has_few_tasks(report):
+        text += f" Fewer than {FEW_TASKS} scored tasks: the intervals are rough."
     return text
 
 

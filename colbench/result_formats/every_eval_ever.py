@@ -41,7 +41,7 @@ def record(
     Raises:
         UserError: The agent does not name its model, and `model` is empty.
     """
-    name, created = model_id(run, model), str(int(time.time()))
+    name, created = model_id(run, model), str(time.time())
     config = run.config
     kind = config.agent.partition(":")[0]
     return {

@@ -168,6 +168,8 @@ class _Normal:
         number = Decimal(text)
         if number.is_nan():
             return self.nan()
+        if number.is_zero():
+            return _rational(0, 1)
         if number.is_infinite() or max(len(text), abs(number.adjusted())) > _FAR_EXPONENT:
             return _far_decimal(number)
         return _rational(*number.as_integer_ratio())

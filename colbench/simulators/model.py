@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from colbench.config import ArgValue
-from colbench.models.openai_chat import OpenAIChat, refuse_misspelled
+from colbench.messages import NotNegative
+from colbench.models.dialect import refuse_misspelled
+from colbench.models.openai_chat import OpenAIChat
 from colbench.models.pictures import MAX_EDGE
 from colbench.models.transports import Client
+from colbench.plugin_arguments import Positive, Seconds, Temperature
 from colbench.prompted_human import PromptedHuman
 from colbench.registry import get_domain
 
@@ -21,13 +24,13 @@ class ModelHuman(PromptedHuman):
         spec: str,
         *,
         prompt: str | None = None,
-        temperature: float = 0.0,
-        max_tokens: int | None = None,
-        max_chars: int | None = None,
-        max_image_edge: int = MAX_EDGE,
-        concurrency: int = 256,
-        timeout: float = 600.0,
-        retries: int = 6,
+        temperature: Temperature = 0.0,
+        max_tokens: Positive | None = None,
+        max_chars: Positive | None = None,
+        max_image_edge: Positive = MAX_EDGE,
+        concurrency: Positive = 256,
+        timeout: Seconds = 600.0,
+        retries: NotNegative = 6,
         api_key_env: str | None = None,
         client: Client = "openai",
         **fields: ArgValue,

@@ -7,7 +7,7 @@ from math import ceil, sqrt
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-from colbench.stats.intervals import ALPHA
+from colbench.stats.intervals import ALPHA, ROUNDING
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,31 +17,36 @@ if TYPE_CHECKING:
 
 POWER = 0.8
 FEWEST = 6
-"""Minimum number of tasks; with fewer, no exact sign test is significant at 5%."""
+"""Minimum number of tasks; with fewer, no exact test of signs is significant at 5%."""
 
 
 def least_detectable(deviation: float, tasks: int) -> float:
     """Return the difference of means that a two-sided paired test at 5% finds in 80% of the cases.
 
-    The result is a normal approximation. `deviation`: the standard deviation of the tasks' differences.
+    The result is a normal approximation, for at least `FEWEST` tasks. `deviation`: the standard deviation of the tasks'
+    differences.
     """
     return _distance() * deviation / sqrt(tasks)
 
 
 def tasks_needed(difference: float, deviation: float) -> int | None:
-    """Return the number of tasks with which `difference` is just detectable; None if `difference` is 0.
+    """Return the number of tasks with which `difference` is just detectable; None if it is 0, except for rounding.
 
     `deviation`: the standard deviation of the tasks' differences.
     """
-    return max(FEWEST, ceil((_distance() * deviation / difference) ** 2)) if difference else None
+    if abs(difference) <= ROUNDING:
+        return None
+    return max(FEWEST, ceil((_distance() * deviation / difference) ** 2))
 
 
 def trials_needed(difference: float, between: float, within: float, tasks: int) -> int | None:
     """Return the smallest number of trials per task that makes `difference` detectable.
 
-    The result is None if the tasks differ so much that no number of trials is enough. `between`, `within`: see
-    `variances`.
+    The result is None if `difference` is 0, except for rounding, or if no number of trials is enough, because the tasks
+    differ too much or are fewer than `FEWEST`. `between`, `within`: see `variances`.
     """
+    if abs(difference) <= ROUNDING or tasks < FEWEST:
+        return None
     room = tasks * (difference / _distance()) ** 2 - between
     return max(1, ceil(within / room)) if room > 0 else None
 
@@ -72,14 +77,14 @@ def _distance() -> float:
 
 
 def typical_least_detectable(values: Floats) -> float | None:
-    """Return the median of `least_detectable` over all pairs of columns; None for fewer than two columns or tasks.
+    """Return the median of `least_detectable` over all pairs of columns.
 
-    `values` has the shape (tasks, entries).
+    `values` has the shape (tasks, entries). The result is None for fewer than two entries or `FEWEST` tasks.
     """
     import numpy as np
 
     tasks, entries = values.shape
-    if entries < 2 or tasks < 2:
+    if entries < 2 or tasks < FEWEST:
         return None
     covariance = np.cov(values, rowvar=False)
     variance = np.diag(covariance)

@@ -16,15 +16,19 @@ from colbench.viewer.index import OUTCOMES, Row
 
 FAILED = "failed"
 """Value of the filter by outcome that matches any class of failure."""
+DIGITS = 9
+"""Number of decimals to which scores in percent are rounded before they are compared with a bound."""
 NOTED = "*"
 """Value of the filter by label that matches any label or note."""
+BY_TASK = "task"
+"""The default order."""
 ORDERS: dict[str, Callable[[Row], Any]] = {
-    "task": lambda row: (row.task_id, row.trial),
+    BY_TASK: lambda row: (row.task_id, row.trial),
     "turns": lambda row: row.turns,
     "score": lambda row: -inf if row.score is None else row.score,
     "untold": lambda row: len(row.untold),
 }
-"""Sort keys by name; a leading `-` reverses the order. Without a name, dialogues stay in the order of their rows."""
+"""Sort keys by name; a leading `-` reverses the order."""
 
 
 class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -46,7 +50,7 @@ class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     """A label that a person left, or `*` for any label or note."""
     text: str = ""
     """Text to find in the task's id, or in the beginning of the request or of the note; letter case is ignored."""
-    sort: str = ""
+    sort: str = BY_TASK
     page: int = 1
 
     @property
@@ -67,7 +71,7 @@ class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
         return self.outcome in ("", row.outcome) or (self.outcome == FAILED and row.failed)
 
     def _matches_rest(self, row: Row) -> bool:
-        score = -inf if row.score is None else 100 * row.score
+        score = -inf if row.score is None else round(100 * row.score, DIGITS)
         bounded = self.least is not None or self.most is not None
         return (
             self.run in ("", row.run)
@@ -90,8 +94,7 @@ class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     def select(self, rows: Iterable[Row]) -> list[Row]:
         """Return the matching rows in the requested order."""
         found = [row for row in rows if self.matches(row)]
-        if self.sort:
-            found.sort(key=ORDERS[self.sort.removeprefix("-")], reverse=self.sort.startswith("-"))
+        found.sort(key=ORDERS[self.sort.removeprefix("-")], reverse=self.sort.startswith("-"))
         return found
 
     def count(self, rows: Iterable[Row]) -> dict[str, int]:

@@ -20,9 +20,11 @@ from colbench.asking.untold import untold_decisions
 from colbench.command import printable
 from colbench.registry import get_domain
 from colbench.rollout import Rollout, placed_rollouts
-from colbench.run import load_run
+from colbench.run import Run, load_run
+from colbench.shards import in_shard
 from colbench.task import Task
 from colbench.viewer.notes import Note, Notes
+from colbench.viewer.open_file import OpenFile
 
 T = TypeVar("T", bound=Hashable)
 REQUEST = 160
@@ -88,7 +90,7 @@ class RunIndex:
         agent = printable(run.config.agent)
         self.title = name if agent in name else f"{name} ({agent})"
         self.config, self.environments = run.config, run.record.environments
-        self.planned = run.record.tasks.count * run.config.trials
+        self.planned = _planned(run)
         self._tasks = {task.id: task for task in run.known_tasks()}
         self._places = {name: place for place, name in enumerate(self._tasks)}
         self._notes = Notes(run.path)
@@ -96,7 +98,8 @@ class RunIndex:
         self._known: dict[Hashable, Any] = {}
         self.version = 0
         """A counter that increases when rows change."""
-        self._inode, self._end, self._lines = -1, 0, 0
+        self._file: OpenFile | None = None
+        self._end, self._lines = 0, 0
         self.refresh()
 
     @property
@@ -156,9 +159,9 @@ class RunIndex:
             self._clear()
             return
         state = path.stat()
-        if state.st_ino != self._inode or state.st_size < self._end:
+        if not (self._file and self._file.is_at(state)) or state.st_size < self._end:
             self._clear()
-            self._inode = state.st_ino
+            self._file = OpenFile(path)
         if state.st_size == self._end:
             return
         for placed in placed_rollouts(path, start=self._end, line=self._lines + 1):
@@ -170,7 +173,8 @@ class RunIndex:
     def _clear(self) -> None:
         self._rows, self._known = {}, {}
         self.version += 1
-        self._inode, self._end, self._lines = -1, 0, 0
+        self._file = None
+        self._end, self._lines = 0, 0
 
     def _summarize(self, rollout: Rollout, start: int, length: int) -> Row:
         task = self.task(rollout)
@@ -197,6 +201,18 @@ class RunIndex:
         """Return the stored value that equals `value`, so that many rows share one object in memory."""
         known: T = self._known.setdefault(value, value)
         return known
+
+
+def _planned(run: Run) -> int:
+    """Return the number of planned dialogues; 0 for a shard of unknown tasks."""
+    config = run.config
+    if config.shard is None:
+        return run.record.tasks.count * config.trials
+    return sum(
+        in_shard(config.shard, task.id, task.hash, trial)
+        for task in run.known_tasks()
+        for trial in range(config.trials)
+    )
 
 
 def _with_note(row: Row, note: Note | None) -> Row:

@@ -21,7 +21,7 @@ from colbench.score import Score
 from colbench.task import Task
 from colbench.viewer.decisions import decisions_of
 from colbench.viewer.difference import compare_lines
-from colbench.viewer.filters import FAILED, NOTED, Filters
+from colbench.viewer.filters import BY_TASK, FAILED, NOTED, Filters
 from colbench.viewer.index import Row, RunIndex
 from colbench.viewer.listing import Listing, Neighbors
 from colbench.web.assets import content_security_policy, csp_hash, read_asset
@@ -123,6 +123,7 @@ def list_page(listing: Listing, filters: Filters, links: Links) -> str:
         counts=listing.counts,
         failed=FAILED,
         noted=NOTED,
+        by_task=BY_TASK,
         failures=sum(listing.counts.get(outcome, 0) for outcome in FAILURE_CLASSES),
         choices=listing.choices,
     )

@@ -102,7 +102,7 @@ def _write_list(listing: Listing, links: FileLinks, target: Path) -> None:
 
 
 async def _write_dialogues(runs: Sequence[RunIndex], links: FileLinks, target: Path) -> None:
-    rows = [row for run in runs for row in run.rows]
+    rows = Filters().select(row for run in runs for row in run.rows)
     for run in runs:
         async for row, page in _dialogues(run, rows, links, target):
             (target / FOLDER / links.dialogue(row, Filters())).write_text(page, "utf-8")

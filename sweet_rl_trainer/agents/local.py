@@ -13,10 +13,11 @@ from functools import cached_property
 from typing import Any
 from weakref import WeakValueDictionary
 
+import msgspec
 from msgspec.structs import replace
 
 from colbench.clock import waiting
-from colbench.config import derive_seed
+from colbench.config import ArgValue, derive_seed
 from colbench.errors import TooLongError, UserError, describe_exception
 from colbench.messages import Message, Sampled, Usage
 from colbench.prompted_human import PromptedHuman
@@ -48,8 +49,9 @@ SINGLE_PROCESS = (
 class LocalAgent(PromptedAgent):
     """The agent `local:FOLDER` or `local:OWNER/NAME[@REVISION]`, whose replies are sampled as those of `openai:` are.
 
-    `dtype` is the weights' data type, `rows` the maximum number of replies in a batch. With `answers=False`, replies
-    that are answers are drawn again (`no_answer`). Raises UserError if `model` is not a checkpoint.
+    `dtype` is the weights' data type, `rows` the maximum number of replies in a batch. `template_args` is a JSON object
+    with variables of the chat template. With `answers=False`, replies that are answers are drawn again (`no_answer`).
+    Raises UserError if `model` is not a checkpoint or `template_args` not such an object.
     """
 
     single_process = SINGLE_PROCESS
@@ -64,9 +66,10 @@ class LocalAgent(PromptedAgent):
         max_tokens: int = 1024,
         dtype: Precision = "float32",
         rows: int = 64,
+        template_args: str = "{}",
         answers: bool = True,
     ) -> None:
-        self._local = shared_chat(model, dtype=dtype, rows=rows)
+        self._local = shared_chat(model, dtype=dtype, rows=rows, template_args=template_args)
         super().__init__(
             self._local if answers else NoAnswerModel(self._local),
             prompt=prompt,
@@ -81,7 +84,10 @@ class LocalAgent(PromptedAgent):
 
 
 class LocalHuman(PromptedHuman):
-    """The human `local:FOLDER`; an agent with the same checkpoint, `dtype` and `rows` shares its weights."""
+    """The human `local:FOLDER`.
+
+    An agent with the same checkpoint, `dtype`, `rows` and `template_args` shares its weights.
+    """
 
     single_process = SINGLE_PROCESS
 
@@ -95,8 +101,9 @@ class LocalHuman(PromptedHuman):
         max_chars: int | None = None,
         dtype: Precision = "float32",
         rows: int = 64,
+        template_args: str = "{}",
     ) -> None:
-        self._local = shared_chat(model, dtype=dtype, rows=rows)
+        self._local = shared_chat(model, dtype=dtype, rows=rows, template_args=template_args)
         super().__init__(
             self._local,
             prompt=prompt,
@@ -120,10 +127,16 @@ class _Asked:
 
 
 class LocalChat:
-    """A checkpoint as a chat model (`colbench.interfaces.ChatModel`), loaded at the first request."""
+    """A checkpoint as a chat model (`colbench.interfaces.ChatModel`), loaded at the first request.
 
-    def __init__(self, model: str, *, dtype: Precision, rows: int) -> None:
+    Raises UserError if `model` is not a checkpoint, or `template_args` is not a JSON object of scalars.
+    """
+
+    def __init__(
+        self, model: str, *, dtype: Precision, rows: int, template_args: str = "{}"
+    ) -> None:
         self.dtype = dtype
+        self._template_args = _decoded(template_args)
         self._folder = resolve(model)
         self._rows = rows
         self._prefixes = Prefixes(HELD * rows)
@@ -235,20 +248,30 @@ class LocalChat:
 
     @cached_property
     def _chat(self) -> Chat:
-        return Chat(load_tokenizer(self._folder))
+        return Chat(load_tokenizer(self._folder), template_args=self._template_args)
 
     @cached_property
     def _ends(self) -> list[int]:
         return ends_of(self._model, self._chat)
 
 
-_CHATS: WeakValueDictionary[tuple[str, Precision, int], LocalChat] = WeakValueDictionary()
+def _decoded(template_args: str) -> dict[str, ArgValue]:
+    try:
+        return msgspec.json.decode(template_args, type=dict[str, ArgValue])
+    except msgspec.DecodeError as cause:
+        raise UserError(
+            f"template_args {template_args!r}: {cause}; expected a JSON object with the variables of the chat "
+            'template, such as {"enable_thinking": false}'
+        ) from cause
 
 
-def shared_chat(model: str, *, dtype: Precision, rows: int) -> LocalChat:
+_CHATS: WeakValueDictionary[tuple[str, Precision, int, str], LocalChat] = WeakValueDictionary()
+
+
+def shared_chat(model: str, *, dtype: Precision, rows: int, template_args: str) -> LocalChat:
     """Return the chat model of a checkpoint; equal calls return the same instance as long as it is in use."""
-    key = (str(resolve(model)), dtype, rows)
+    key = (str(resolve(model)), dtype, rows, template_args)
     chat = _CHATS.get(key)
     if chat is None:
-        chat = _CHATS[key] = LocalChat(model, dtype=dtype, rows=rows)
+        chat = _CHATS[key] = LocalChat(model, dtype=dtype, rows=rows, template_args=template_args)
     return chat

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ THREADS = "OMP_NUM_THREADS"
 The number affects the last digits of a model's sums.
 """
 MOST_PROCESSES = 2
+READ_TASKS = 200
 
 
 def add_to(commands: Any) -> None:
@@ -67,8 +69,8 @@ def add_to(commands: Any) -> None:
         "--read",
         metavar="N",
         type=int,
-        default=200,
-        help="number of tasks that models read, one state each (default: 200)",
+        default=READ_TASKS,
+        help=f"number of tasks that models read, one state each (default: {READ_TASKS})",
     )
     add(
         "--processes",
@@ -96,7 +98,8 @@ def run(args: argparse.Namespace) -> None:
     quiet()
     from rich.text import Text
 
-    from colbench.run_folder import hold
+    from colbench.run_folder import hold, refuse_foreign
+    from sweet_rl_trainer.creditbench.data import MADE, STATES
     from sweet_rl_trainer.creditbench.page import PAGE, summary
     from sweet_rl_trainer.creditbench.run import REPORT
     from sweet_rl_trainer.creditbench.run import run as bench
@@ -107,6 +110,8 @@ def run(args: argparse.Namespace) -> None:
         raise UserError(
             f"--out {out} is a file; choose a new folder or the folder of an earlier run"
         )
+    own = any((out / name).exists() for name in (MADE, STATES))
+    refuse_foreign(out, "CreditBench run", MADE, own=own)
     with hold(out / ".lock", out):
         found = bench(settings, out)
     page = out / REPORT / PAGE
@@ -125,7 +130,7 @@ def settings_of(args: argparse.Namespace) -> Settings:
     for name in ("number", "read", "processes"):
         if getattr(args, name) is not None and getattr(args, name) < 1:
             raise UserError(f"--{name} {getattr(args, name)}: must be at least 1")
-    critics = dict(map(_critic, args.critic))
+    critics = _critics(args.critic)
     if critics and args.policy is None:
         raise UserError("--critic: requires --policy, the model that the critics were trained from")
     for flag, folder in (
@@ -150,11 +155,21 @@ def settings_of(args: argparse.Namespace) -> Settings:
     )
 
 
-def _critic(text: str) -> tuple[str, Path]:
-    name, equals, folder = text.partition("=")
-    if not (name and equals and folder):
-        raise UserError(f"--critic {text}: expected NAME=FOLDER")
-    return name, Path(folder)
+def _critics(texts: Sequence[str]) -> dict[str, Path]:
+    """Return the critics' folders by name."""
+    from sweet_rl_trainer.creditbench.run import POLICY
+
+    found: dict[str, Path] = {}
+    for text in texts:
+        name, equals, folder = text.partition("=")
+        if not (name and equals and folder):
+            raise UserError(f"--critic {text}: expected NAME=FOLDER")
+        if name in (*found, POLICY):
+            raise UserError(
+                f"--critic {text}: another model has the name {name}; choose a new name"
+            )
+        found[name] = Path(folder)
+    return found
 
 
 def _text(path: Path) -> str:
@@ -173,4 +188,5 @@ def _command(args: argparse.Namespace) -> str:
     words += ["--policy MODEL"] if args.policy else []
     words += [f"--critic {quote(each.partition('=')[0])}=FOLDER" for each in args.critic]
     words += ["--system FILE"] if args.system else []
+    words += [f"--read {args.read}"] if args.read != READ_TASKS else []
     return " ".join(words)

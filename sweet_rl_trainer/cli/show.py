@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import tomllib
 from typing import Any
 
 from colbench.command import describe
@@ -25,11 +24,13 @@ def add_to(commands: Any) -> None:
 def run(args: argparse.Namespace) -> None:
     """List the recipes and the stages, or print a recipe."""
     from sweet_rl_trainer.pipeline.recipe_files import describe as summary
-    from sweet_rl_trainer.pipeline.recipe_files import shipped, text
+    from sweet_rl_trainer.pipeline.recipe_files import shipped, tables, text
 
+    if args.recipe and args.json:
+        print_document(tables(args.recipe)[0])
+        return
     if args.recipe:
-        recipe = text(args.recipe)[0]
-        print_document(tomllib.loads(recipe)) if args.json else print(recipe, end="")
+        print(text(args.recipe)[0], end="")
         return
     from sweet_rl_trainer.pipeline.method import goals
 

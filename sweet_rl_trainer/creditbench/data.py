@@ -2,10 +2,12 @@
 
 FOLDER/states.jsonl    a line for each task (`states.TaskStates`)
 FOLDER/truths.jsonl    a line for each task (`states.TaskTruths`)
+FOLDER/data.json       the settings of both files (`Made`)
 
-An interrupted generation continues with the next task. If the folder contains data of other tasks, all lines from the
-first task that differs are replaced. The same command produces the same bytes on every machine. Some selections of
-tasks are frozen sets: the package contains the hashes of their files, and a file with another hash raises DataError.
+An interrupted generation continues with the next task. If the folder contains data of other tasks or settings, all
+lines from the first one that differs are deleted. The same command produces the same bytes on every machine. Some
+selections of tasks are frozen sets: the package contains the hashes of their files, and a file with another hash raises
+DataError.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 from importlib.resources import files
+from itertools import takewhile
 from pathlib import Path
 
 import msgspec
@@ -21,6 +24,7 @@ from msgspec import Struct
 
 from colbench.errors import DataError
 from colbench.task import Task
+from colbench.version import __version__
 from sweet_rl_trainer.creditbench.collect import SOURCE, chosen_tasks, states_of
 from sweet_rl_trainer.creditbench.lines import filled, read_lines, shorten
 from sweet_rl_trainer.creditbench.states import (
@@ -31,7 +35,7 @@ from sweet_rl_trainer.creditbench.states import (
 from sweet_rl_trainer.creditbench.truths import Truths
 from sweet_rl_trainer.model.digest import file_digest
 
-STATES, TRUTHS = "states.jsonl", "truths.jsonl"
+STATES, TRUTHS, MADE = "states.jsonl", "truths.jsonl", "data.json"
 
 
 class Selection(Struct, frozen=True, kw_only=True):
@@ -43,6 +47,14 @@ class Selection(Struct, frozen=True, kw_only=True):
     """The number of tasks, taken in the order of their hashes from those whose designs can be enumerated."""
     dialogues: int = 4
     """Number of demonstrators' dialogues about each task."""
+
+
+class Made(Struct, frozen=True, kw_only=True):
+    """What the lines of a task depend on, in addition to the task."""
+
+    version: str = __version__
+    """Version of ColBench."""
+    dialogues: int
 
 
 FULL = Selection()
@@ -67,12 +79,12 @@ def frozen_sets() -> tuple[Frozen, ...]:
 
 
 def generate(folder: Path, selection: Selection, processes: int) -> list[Bench]:
-    """Return the tasks with their states and truths; generate missing data, and replace data of other tasks.
+    """Return the tasks with their states and truths; generate missing data, and delete data of other tasks.
 
     Raises DataError if a file is damaged, or if the selection is a frozen set but the hash of a file differs.
     """
     tasks = chosen_tasks(selection.source, selection.tasks)
-    _drop_other_tasks(folder, tasks)
+    _drop_others(folder, tasks, Made(dialogues=selection.dialogues))
     states = filled(
         folder / STATES, TaskStates, tasks, partial(make_states, selection.dialogues), processes
     )
@@ -85,16 +97,25 @@ def generate(folder: Path, selection: Selection, processes: int) -> list[Bench]:
     ]
 
 
-def _drop_other_tasks(folder: Path, tasks: Sequence[Task]) -> None:
-    """Delete the data of the first task whose id or content differs from `tasks`, and of all tasks after it."""
-    lines = list(read_lines(folder / STATES, TaskStates))
-    same = [
-        (line.task_id, line.task_hash) == (task.id, task.hash)
-        for line, task in zip(lines, tasks, strict=False)
-    ]
-    kept = same.index(False) if False in same else len(lines)
+def _drop_others(folder: Path, tasks: Sequence[Task], made: Made) -> None:
+    """Delete the data of the first task whose id or content differs from `tasks`, and of all tasks after it.
+
+    If the data were made with other settings than `made`, all are deleted.
+    """
+    path, settings = folder / MADE, msgspec.json.encode(made)
+    kept = _same(folder, tasks) if path.exists() and path.read_bytes() == settings else 0
     for name in (STATES, TRUTHS):
         shorten(folder / name, kept)
+    path.write_bytes(settings)
+
+
+def _same(folder: Path, tasks: Sequence[Task]) -> int:
+    """Return the number of tasks at the beginning of a folder's data that are those of `tasks`."""
+    pairs = zip(read_lines(folder / STATES, TaskStates), tasks, strict=False)
+    same = takewhile(
+        lambda pair: (pair[0].task_id, pair[0].task_hash) == (pair[1].id, pair[1].hash), pairs
+    )
+    return len(list(same))
 
 
 def make_states(dialogues: int, task: Task) -> TaskStates:

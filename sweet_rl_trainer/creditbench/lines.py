@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import islice
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -70,14 +71,28 @@ def in_processes(
 ) -> Iterator[Line]:
     """Yield `make(item)` for each item, in order.
 
-    The work runs in `processes` new processes; if `processes` is 1, it runs in the current process.
+    The work runs in `processes` new processes, which end with this one. If `processes` is 1, it runs in the current
+    process.
     """
     if processes == 1:
         yield from map(make, items)
         return
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+    context = get_context("spawn")
+    with ProcessPoolExecutor(processes, context, initializer=_end_with_parent) as pool:
         waiting = iter(items)
         ahead = [pool.submit(make, each) for each in islice(waiting, 2 * processes)]
         while ahead:
             yield ahead.pop(0).result()
             ahead += [pool.submit(make, each) for each in islice(waiting, 1)]
+
+
+def _end_with_parent() -> None:
+    """Make this process exit when its parent process has ended, even by `kill -9`."""
+    threading.Thread(target=_wait_for_parent, daemon=True).start()
+
+
+def _wait_for_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

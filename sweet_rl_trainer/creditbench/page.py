@@ -13,7 +13,7 @@ from sweet_rl_trainer import figures
 from sweet_rl_trainer.creditbench.agreement import Agreement
 from sweet_rl_trainer.creditbench.beliefs import MOST_DESIGNS
 from sweet_rl_trainer.creditbench.collect import LIMITS
-from sweet_rl_trainer.creditbench.data import QUICK
+from sweet_rl_trainer.creditbench.data import FULL, QUICK, frozen_sets
 from sweet_rl_trainer.creditbench.estimators.groups import WEIGHT
 from sweet_rl_trainer.creditbench.plot import SHOWN, draw
 from sweet_rl_trainer.creditbench.results import Results
@@ -66,6 +66,7 @@ def page(results: Results) -> str:
 
 def _parts(results: Results) -> Mapping[str, str]:
     selection, counts = results.selection, results.counts
+    full = next(each for each in frozen_sets() if each.selection == FULL)
     agreements = {each.name: each.agreements for each in results.estimators}
     return {
         "command": f"`{results.command}`",
@@ -100,8 +101,8 @@ def _parts(results: Results) -> Mapping[str, str]:
         ),
         "symbols": _symbols([each.about for each in results.estimators]),
         "quick": str(QUICK.tasks),
-        "states sha": results.states_sha256,
-        "truths sha": results.truths_sha256,
+        "states sha": full.states_sha256,
+        "truths sha": full.truths_sha256,
     }
 
 
@@ -189,7 +190,7 @@ def _validation(results: Results) -> str:
         f"of the question's mean reward was at most ±{found.half_width * 100:.2f} points ({found.continuations:,} "
         "dialogues in all). "
         f"{percent_with_range(found.covered)} of these intervals contain the exact value of `hindsight tests`, "
-        f"and no mean is more than {found.difference * 100:.1f} points from it."
+        f"and the greatest difference between a mean and the exact value is {found.difference * 100:.2f} points."
     )
 
 

@@ -1,6 +1,6 @@
 """The whole benchmark: data, Monte-Carlo values, estimators one after another, and the page.
 
-FOLDER/states.jsonl, truths.jsonl    the data (`data`)
+FOLDER/states.jsonl, truths.jsonl, data.json    the data (`data`)
 FOLDER/scores/NAME-KEY.jsonl         the scores of an estimator, a line for each task
 FOLDER/computed/                     values computed by models (`train.reference_cache`)
 FOLDER/values-KEY.jsonl              Monte-Carlo values (`on_policy`)
@@ -22,7 +22,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from colbench.config import derive_seed, digest
-from colbench.errors import UserError
 from colbench.version import __version__
 from sweet_rl_trainer.creditbench import data, results
 from sweet_rl_trainer.creditbench.agreement import MEASURES, Scored, agreement
@@ -34,6 +33,7 @@ from sweet_rl_trainer.creditbench.page import PARTS, write_page
 from sweet_rl_trainer.creditbench.results import EstimatorResult, LeftOut, Results
 from sweet_rl_trainer.creditbench.states import Bench
 from sweet_rl_trainer.creditbench.truths import MAIN, TRUTHS
+from sweet_rl_trainer.methods.credit.scale import NoScaleError
 
 COMPUTED, SCORES, VALUES, REPORT = "computed", "scores", "values", "report"
 READ_STATES = 1
@@ -52,7 +52,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     critics: Mapping[str, Path] = {}
     system: str | None = None
     """The system prompt; None for the built-in one."""
-    read_tasks: int = 200
+    read_tasks: int
     """Number of tasks that models read, with `READ_STATES` states each."""
     processes: int = 1
     command: str = "sweet-rl creditbench"
@@ -121,10 +121,10 @@ class _Run:
         self._benches, self._read = benches, read
 
     def with_one_more(self, found: Results, estimator: Estimator) -> Results:
-        """Return the results with one more estimator, or with the reason why that estimator has no scores."""
+        """Return the results with one more estimator, or with the reason why that estimator cannot be fitted."""
         try:
             result = self._result(estimator)
-        except UserError as cause:
+        except NoScaleError as cause:
             lost = LeftOut(name=estimator.name, reason=str(cause))
             return replace(found, left_out=(*found.left_out, lost))
         return replace(found, estimators=(*found.estimators, result))

@@ -72,8 +72,10 @@ class PairExample(Struct, frozen=True, kw_only=True):
 class NothingLeftError(DataError):
     """An error because all examples were left out; the message counts them by reason."""
 
-    def __init__(self, message: str, *, too_long: bool) -> None:
+    def __init__(self, message: str, *, dropped: dict[str, int], too_long: bool) -> None:
         super().__init__(message)
+        self.dropped = dropped
+        """Number of examples left out, by reason."""
         self.too_long = too_long
         """True if some examples were left out because of their length; the length may be an estimate."""
 
@@ -98,6 +100,18 @@ class Report(Struct, frozen=True, kw_only=True):
     """Number of accepted trajectories by form (`tokens.Form`), each trajectory counted once."""
     sources: dict[str, int]
     """Number of turns of the accepted trajectories by the source of their prompts (`tokens.Source`)."""
+
+    def __add__(self, other: Report) -> Report:
+        """Return the report on the items of both reports, which are different items of one kind."""
+        return Report(
+            unit=self.unit,
+            taken=self.taken + other.taken,
+            dropped=Counter(self.dropped) + Counter(other.dropped),
+            tokens=self.tokens + other.tokens,
+            longest=max(self.longest, other.longest),
+            forms=Counter(self.forms) + Counter(other.forms),
+            sources=Counter(self.sources) + Counter(other.sources),
+        )
 
 
 def pair_examples(
@@ -249,6 +263,7 @@ class _Builder:
             reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
             raise NothingLeftError(
                 f"none of {given} {unit} remains for training ({reasons or 'none was given'})",
+                dropped=dropped,
                 too_long=self._too_long in dropped,
             )
         used = {side.trajectory for side in sides}

@@ -7,6 +7,7 @@ the agent sees an earlier message as it was written, except for parts that the c
 from __future__ import annotations
 
 import hashlib
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -57,14 +58,14 @@ def read_own(path: Path) -> Iterator[Trajectory]:
     Raises DataError, which names the file, the line and the fix, if the file cannot be read or a line is wrong.
     """
     try:
-        lines = path.read_bytes().splitlines()
+        lines = path.read_bytes().removeprefix(BOM_UTF8).splitlines()
     except OSError as cause:
         raise DataError(f"{path}: cannot be read: {cause.strerror}") from cause
     if not any(map(bytes.strip, lines)):
         raise DataError(f"{path}: contains no dialogue; write one JSON object per line")
     for number, line in enumerate(lines, start=1):
         if line.strip():
-            yield _trajectory(_decoded(line, f"{path}:{number}"), f"{path.name}:{number}")
+            yield _trajectory(_decoded(line, f"{path}:{number}"), f"line {number}")
 
 
 def _decoded(content: bytes, place: str) -> Line:
@@ -119,13 +120,13 @@ def _check(line: Line) -> None:
             raise UserError(f"domain: {cause}") from cause
 
 
-def _trajectory(line: Line, place: str) -> Trajectory:
+def _trajectory(line: Line, name: str) -> Trajectory:
     messages = tuple(Message(role=each.role, content=each.content) for each in line.messages)
     said = tuple(each.content for each in messages if each.role == "assistant")
     task = line.task or next(each.content for each in messages if each.role == "user")
     return Trajectory(
-        id=place,
-        task_id=line.task or place,
+        id=name,
+        task_id=line.task or name,
         task_hash=hashlib.sha256(task.encode()).hexdigest(),
         domain=line.domain,
         privileged=line.privileged,

@@ -2,7 +2,7 @@
 
 | rule | chosen | rejected |
 |---|---|---|
-| `best-vs-worse` | the first dialogue with reward 1 | every dialogue with a smaller reward (the released rule) |
+| `best-vs-worse` | the best dialogue, with reward 1 or more | every dialogue with a smaller reward (released rule) |
 | `all-ordered` | every dialogue | every dialogue with a reward smaller by at least the margin (paper: frontend, 0.1) |
 
 `match_turns` pairs only dialogues with the same number of turns, so that a critic cannot learn from length.
@@ -26,7 +26,7 @@ from sweet_rl_trainer.settings import NotNegative
 Rule = Literal["best-vs-worse", "all-ordered"]
 RULES: tuple[Rule, ...] = get_args(Rule)
 SOLVED = 1.0
-"""The reward that counts as a success in `best-vs-worse`."""
+"""The lowest reward that counts as a success in `best-vs-worse`."""
 ROUNDING = 1e-9
 """Tolerance for rounding errors of rewards: the amount by which a difference may be smaller than the margin."""
 
@@ -113,7 +113,9 @@ def _ordered(
             if _beats(each, rejected, rule, margin)
             and not (match_turns and len(each.said) != len(rejected.said))
         ]
-        for chosen in better[:1] if rule == "best-vs-worse" else better:
+        if rule == "best-vs-worse":
+            better = sorted(better, key=lambda each: -each.reward)[:1]
+        for chosen in better:
             yield Pair(chosen=chosen, rejected=rejected)
 
 

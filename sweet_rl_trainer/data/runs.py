@@ -51,8 +51,8 @@ def read_run(
     """Return the scored dialogues of a run, rewarded by the default scoring mode.
 
     `tasks` are the run's tasks, by default loaded from the source in `run.json`; a rollout's task is found by its hash.
-    `system` is the agent's system prompt, which rollouts do not contain: "" for no prompt, and None for the one that
-    `system_prompt` finds. `{max_turns}` in the prompt becomes the run's turn limit. Rollouts do not contain the
+    `system` is a file's text, "" for no prompt, or None: an agent's system prompt, which rollouts do not contain
+    (`system_prompt`). `{max_turns}` in the prompt becomes the run's turn limit. Rollouts do not contain the
     pictures shown to an agent either, so the trajectories lack them. Dialogues that ended in a failure, or lack turns
     or a reward, are left out and counted by reason in `dropped`. Raises DataError if a task is missing or changed, or
     if no dialogue is left.
@@ -178,25 +178,24 @@ def training_tasks(domain: str) -> str:
 def system_prompt(record: RunRecord, domain: str, given: str | None, folder: Path) -> str:
     """Return the system prompt of a run's agent for a domain.
 
-    If `given` is not None, it is the prompt. By default, the prompt is the run's prompt file or the built-in prompt,
-    depending on which of them has the hash that the run recorded. Raises DataError if neither has this hash. A run
-    whose agent has no prompt, such as a rule-based agent, recorded no hash. The built-in prompt is then returned,
-    because `colbench eval` will give it to the trained model.
+    The prompt is `given`, the run's prompt file or the built-in prompt: the first one that has the hash that the run
+    recorded. Raises DataError if none of them has this hash. A run whose agent has no prompt, such as a rule-based
+    agent, recorded no hash. The prompt is then `given` or, if it is None, the built-in prompt, because `colbench eval`
+    will give it to the trained model.
     """
-    if given is None:
-        given = _found(record, domain, folder)
-    return given.replace("{max_turns}", str(record.config.max_turns))
-
-
-def _found(record: RunRecord, domain: str, folder: Path) -> str:
     recorded = recorded_prompt(record, domain)
-    for prompt in _known(record, domain):
-        if recorded in (None, "sha256:" + hashlib.sha256(prompt.encode()).hexdigest()):
-            return prompt
+    for prompt in _known(record, domain, given):
+        if recorded in (None, _hash(prompt)):
+            return prompt.replace("{max_turns}", str(record.config.max_turns))
+    other = "" if given is None else f"; data.system has the hash {_hash(given)}"
     raise DataError(
-        f"{folder}: its agent used a system prompt from a file ({record.config.agent_prompt}) "
-        "that is missing or has changed; set data.system to a file with the prompt"
+        f"{folder}: its agent used a system prompt from a file ({record.config.agent_prompt}) that is missing or has "
+        f"changed; set data.system to a file with the prompt, whose hash is {recorded}{other}"
     )
+
+
+def _hash(prompt: str) -> str:
+    return "sha256:" + hashlib.sha256(prompt.encode()).hexdigest()
 
 
 def recorded_prompt(record: RunRecord, domain: str) -> str | None:
@@ -209,8 +208,10 @@ def recorded_prompt(record: RunRecord, domain: str) -> str | None:
     return None if found is None else str(found)
 
 
-def _known(record: RunRecord, domain: str) -> Iterator[str]:
+def _known(record: RunRecord, domain: str, given: str | None) -> Iterator[str]:
     config = record.config
+    if given is not None:
+        yield given
     if config.agent_prompt and Path(config.agent_prompt).is_file():
         yield Path(config.agent_prompt).read_text("utf-8")
     yield get_domain(domain).agent_prompt(

@@ -35,10 +35,10 @@ class Trajectory(Struct, frozen=True, kw_only=True):
     """One dialogue with its task and its reward."""
 
     id: str
-    """The dialogue's origin: task and trial of a run, or file and line.
+    """The dialogue's origin: task and trial of a run, or the number of the line or row in a file.
 
-    The id does not depend on the location of the run's folder, because order and random draws depend on the id. A
-    rollout's key cannot be used, because it can contain the path of a model.
+    The id does not depend on the path of a run or file, because order, random draws and the files of stages depend on
+    the id. A rollout's key cannot be used, because it can contain the path of a model.
     """
     task_id: str
     task_hash: str
@@ -85,7 +85,7 @@ def from_official(
     dialogue without a reward is left out and counted in `dropped`. `ended_by` is `answer` if the public part of
     the last reply contains the answer marker, else `limit` after ten turns, else `unknown`.
     """
-    for each in recorded:
+    for number, each in enumerate(recorded, 1):
         if each.reward is None:
             if dropped is not None:
                 dropped["no reward"] += 1
@@ -93,7 +93,7 @@ def from_official(
         prompts = tuple(turn.prompt for turn in each.turns)
         heard = [each.task.request, *(turn.human or "" for turn in each.turns[:-1])]
         yield Trajectory(
-            id=each.place,
+            id=f"row {number}",
             task_id=each.task.id,
             task_hash=each.task.hash,
             domain=each.task.domain,

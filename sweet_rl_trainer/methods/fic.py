@@ -28,7 +28,7 @@ from msgspec.structs import replace
 
 from colbench.asking.opening import opening
 from colbench.errors import DataError, UserError
-from colbench.messages import ANSWER_MARKER, Message
+from colbench.messages import Message
 from colbench.task import Task
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.examples import Report, Side
@@ -36,6 +36,7 @@ from sweet_rl_trainer.data.trajectories import Trajectory
 from sweet_rl_trainer.methods.credit.facts import facts_told
 from sweet_rl_trainer.methods.credit.state import states_of
 from sweet_rl_trainer.methods.ranking import sample
+from sweet_rl_trainer.methods.ranking.answers import is_answer
 from sweet_rl_trainer.methods.ranking.files import SampledFile
 from sweet_rl_trainer.methods.ranking.sample import SampleSettings
 from sweet_rl_trainer.methods.ranking.turns import (
@@ -89,6 +90,7 @@ class Fic(Method):
 def trained(iteration: Iteration) -> Stage:
     """Return the stage that trains the policy."""
     recipe = iteration.recipe
+    iteration.require_tasks("fic")
     table = recipe.table(FicSettings)
     precision, drawn = table.train.precision, _sampling(recipe)
     how = {
@@ -223,7 +225,7 @@ def _sides(
     view: View, answered: Candidates, chat: Chat, max_length: int, lost: Counter[str]
 ) -> list[Side]:
     """Return a `Side` for each answer of the teacher. `lost` counts replies that are too long or contain no answer."""
-    replies = tuple(each for each in answered.replies if ANSWER_MARKER in each.text)
+    replies = tuple(each for each in answered.replies if is_answer(each.text))
     lost["replies of the teacher without an answer"] += len(answered.replies) - len(replies)
     made = encode_candidates(Candidates(turn=view.turn, replies=replies), chat, "trajectory-mean")
     sides = [

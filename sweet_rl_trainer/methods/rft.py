@@ -10,6 +10,7 @@ Paper: arXiv 2503.15478, section 5 (baselines) and the appendix on hyper-paramet
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -17,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sweet_rl_trainer.data.chat import Chat
-from sweet_rl_trainer.data.examples import Examples, Report, success_examples
+from sweet_rl_trainer.data.examples import Examples, NothingLeftError, Report, success_examples
 from sweet_rl_trainer.data.privileged import Template
 from sweet_rl_trainer.data.trajectories import Trajectory
 from sweet_rl_trainer.pipeline.examples import TrainingData, of_both_sides
@@ -31,7 +32,7 @@ PAPER_BATCH = 32
 
 
 class RftSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings for imitating successful dialogues, or all dialogues if `at_least` is 0 (supervised fine-tuning)."""
+    """Settings for imitating successes or, with a low `at_least`, all dialogues (supervised fine-tuning)."""
 
     train: TrainSettings
     at_least: float = 1.0
@@ -90,7 +91,7 @@ def successes(
 
     With `privileged`, the examples include successes of agents that knew the privileged information c. Each of these
     successes begins with a statement of c, in one of the templates in `privileged`; the templates alternate. Raises
-    DataError if no dialogue remains.
+    DataError if no dialogue without a statement of c remains.
     """
 
     def imitated(
@@ -102,8 +103,12 @@ def successes(
         )
 
     made = of_both_sides(data, imitated)
-    train = [*made.train]
+    train, report = [*made.train], made.report
     for number, template in enumerate(privileged):
-        if share := data.privileged[number :: len(privileged)]:
-            train += imitated(share, template)[0]
-    return replace(made, train=train)
+        try:
+            more, added = imitated(data.privileged[number :: len(privileged)], template)
+        except NothingLeftError as cause:
+            report = replace(report, dropped=Counter(report.dropped) + Counter(cause.dropped))
+        else:
+            train, report = [*train, *more], report + added
+    return replace(made, train=train, report=report)

@@ -1,11 +1,11 @@
 """Turn-wise rejection fine-tuning: imitate the turns that earned credit, in successful and in failed dialogues.
 
-    turn-rft-data    the dialogues, tokenized; weights 1 / (agent tokens of the dialogue), 0 in the rejected turns
-    turn-rft         L = -(1/N) Σ_τ (1/|M_τ|) Σ_{t kept} Σ_{i in M_τ,t} log π(x_i)
+    turn-rft-data    the dialogues, tokenized; only the tokens of kept turns have weight
+    turn-rft         L = -(1/N) Σ_τ (1/|M_τ|) Σ_{i in M_τ} log π(x_i)      M_τ: the tokens of the kept turns
     export
 
-M_τ are all tokens that the agent wrote in the dialogue τ, and M_τ,t those of turn t. A question is kept if its credit
-is positive, and an answer if the dialogue succeeded:
+A dialogue with one kept question thus weighs as much as a dialogue whose turns are all kept. A question is kept if its
+credit is positive, and an answer if the dialogue succeeded:
 
     Φ(o_{t+1}) − Φ(o_t) − κ > 0     a question
     R >= at_least                   the answer
@@ -25,7 +25,6 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from colbench.errors import UserError
 from colbench.task import Task
 from sweet_rl_trainer.data.examples import Examples, Report, Side, side_examples
 from sweet_rl_trainer.data.pairs import SOLVED
@@ -78,6 +77,7 @@ class TurnRft(Method):
         """Return the stage that exports the policy."""
         table = iteration.recipe.table(TurnRftSettings)
         settings = {"at_least": table.at_least, "max_length": table.max_length}
+        iteration.require_tasks("turn-rft")
         made = iteration.stage(
             "turn-rft-data", make, {**settings, **_credit(iteration.recipe)}, iteration.inputs
         )
@@ -99,14 +99,10 @@ def _credit(recipe: Recipe) -> dict[str, Any]:
 def make(job: Job, recipe: Recipe) -> dict[str, Any]:
     """Write the examples that the training needs.
 
-    Raises UserError if the tasks of all dialogues are unknown, and DataError if no turn is left to train on.
+    Raises DataError if no turn is left to train on.
     """
     table = recipe.table(TurnRftSettings)
     data, tasks = load(recipe.data, job.inputs), tasks_of(recipe.data, job.inputs)
-    if not any(each.task_hash in tasks for each in data.by_id.values()):
-        raise UserError(
-            "turn-rft: the tasks of the dialogues are unknown; use dialogues of runs (data.runs or [[collect]])"
-        )
     cost = recipe.table(RankSettings).cost
     with potential(table.scores, job, recipe, lambda: ends_of(data.train, tasks)) as (values, line):
         kept = {

@@ -21,7 +21,9 @@ ADAPTER_WEIGHTS = "adapter_model.safetensors"
 FILES = ("*.json", "*.txt", "*.jinja", "*.model", WEIGHT_FILES[0], ADAPTER_WEIGHTS)
 """Patterns of the files to download; copies of the weights in other formats do not match."""
 ADAPTERS = "adapter_config.json"
-HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?(@[^@\s]+)?")
+NAME = r"\w([\w.-]*\w)?"
+HUB_ID = re.compile(rf"(?![^@]*(--|\.\.|\.git(@|$))){NAME}(/{NAME})?(@[^@\s]+)?")
+"""The IDs that the Hub's client accepts; it raises an error for two dots or dashes in a row, and for `.git`."""
 
 
 def resolve(name: str) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,15 @@ def base(recipe: Recipe, *, offline: bool = False) -> Stage | Source:
     if recipe.model.tiny is None:
         return checkpoint(recipe.model.name, offline=offline)
     shape = recipe.model.tiny
-    return Stage(name=BASE, act=lambda job: make(job, shape), settings=shape)
+    texts = content(shape.texts)
+    settings = [shape, texts] if texts else shape
+    return Stage(name=BASE, act=lambda job: make(job, shape), settings=settings)
+
+
+def content(source: str) -> str:
+    """Return the digest of the file that a source names; "" if it names no file."""
+    path = os.path.expanduser(source.removeprefix("file:"))
+    return file_digest(Path(path)) if os.path.isfile(path) else ""
 
 
 def checkpoint(name: str, *, offline: bool = False, flag: str = "--model") -> Source:
@@ -53,7 +62,7 @@ def checkpoint(name: str, *, offline: bool = False, flag: str = "--model") -> So
     if folder is None:
         absent = "" if is_hub_id(name) else _absent(name, flag)
         return Source(path=None, key=digest(name), missing=absent)
-    return Source(path=folder, key=digest([model_digest(folder), _tokenizer_digests(folder)]))
+    return Source(path=folder, key=digest([model_digest(folder), tokenizer_digests(folder)]))
 
 
 def _absent(name: str, flag: str) -> str:
@@ -69,7 +78,7 @@ def _absent(name: str, flag: str) -> str:
     return said
 
 
-def _tokenizer_digests(folder: Path) -> dict[str, str]:
+def tokenizer_digests(folder: Path) -> dict[str, str]:
     """Return the digests of all small files, since any of them may belong to the tokenizer or its chat template."""
     found = sorted(path for pattern in SMALL for path in folder.glob(pattern))
     return {path.name: file_digest(path) for path in found}

@@ -8,26 +8,29 @@ FOLDER/continuations/     continuations of recorded dialogues, for stages that n
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from colbench.config import RunConfig
 from colbench.errors import UserError
-from colbench.run_folder import RunFolder
+from colbench.run_folder import RunFolder, RunRecord
 from colbench.version import __version__
 from sweet_rl_trainer.agents.continuations import HarnessContinuations
 from sweet_rl_trainer.agents.dialogues import UNSCORED, run_dialogues
 from sweet_rl_trainer.data.dialogue_measures import dialogue_measures, mean
-from sweet_rl_trainer.model.digest import file_digest
-from sweet_rl_trainer.pipeline.base import RUN, model_in
+from sweet_rl_trainer.pipeline.base import RUN, content, model_in
 from sweet_rl_trainer.pipeline.inputs import run_folders
 from sweet_rl_trainer.pipeline.recipe import MODEL_PLACEHOLDER, Recipe
 from sweet_rl_trainer.pipeline.stage import Job
 from sweet_rl_trainer.train.alarms import alarms
 
 CONTINUATIONS = "continuations"
+SCORES = ("scoring", "scorers", "clip_weights")
+"""Settings that determine the scores of a run, but not its dialogues."""
+CONTINUED = ("human", "human_args", "human_prompt", "told", "max_turns")
+"""Settings that must not change when a dialogue is continued."""
 
 
 def collect(job: Job, config: RunConfig) -> dict[str, Any]:
@@ -71,19 +74,45 @@ def evaluate(job: Job, config: RunConfig) -> dict[str, Any]:
 
 
 def settings(config: RunConfig) -> dict[str, Any]:
-    """Return the values that determine a run's dialogues: the configuration and the content of the tasks."""
-    file = Path(config.tasks).expanduser()
-    tasks = file_digest(file) if file.is_file() else __version__
-    return config.pins() | config.selection() | {"content": tasks}
+    """Return the values that determine a run's dialogues and scores: the configuration, and the content of its files.
+
+    Settings of scores that have their default are left out: the keys of earlier outputs stay valid.
+    """
+    values, defaults = (msgspec.to_builtins(each) for each in (config, RunConfig()))
+    scores = {name: values[name] for name in SCORES if values[name] != defaults[name]}
+    named = (
+        *(spec.rpartition(":")[0] for spec in (config.agent, config.human)),
+        *map(str, (*config.agent_args.values(), *config.human_args.values())),
+        config.clip_weights or "",
+    )
+    files = {name: each for name in named if (each := content(name))}
+    tasks = content(config.tasks) or __version__
+    found = config.pins() | config.selection() | scores | {"content": tasks}
+    return found | {"files": files} if files else found
 
 
 def continuations(job: Job, recipe: Recipe, agent: str = "") -> HarnessContinuations:
     """Return a function that continues dialogues with the human and the settings of the first input run.
 
-    The agent and the executor of this run are also used, unless `agent` or the recipe names others.
+    The agent and the executor of this run are also used, unless `agent` or the recipe names others. Raises UserError if
+    the input runs differ in a setting that must be the same when a dialogue is continued.
     """
-    config = RunFolder(run_folders(job.inputs)[0]).record().config
-    config = replace(config, executor=recipe.executor or config.executor)
+    first, *others = run_folders(job.inputs)
+    record = RunFolder(first).record()
+    for each in others:
+        if names := _differing(record, RunFolder(each).record()):
+            raise UserError(
+                f"{each} differs from {first} in {', '.join(names)}, so their dialogues cannot be continued with the "
+                "same settings; use runs with equal settings (data.runs or [[collect]]), or, for a critic's diagnosis, "
+                "set diagnose.continuations = 0"
+            )
+    config = replace(record.config, executor=recipe.executor or record.config.executor)
     if agent:
         config = replace(config, agent=agent, agent_args={}, agent_prompt=None)
     return HarnessContinuations(job.folder / CONTINUATIONS, config)
+
+
+def _differing(one: RunRecord, other: RunRecord) -> list[str]:
+    """Return the names of the settings in `CONTINUED` in which two runs differ."""
+    pins, others = one.pins["config"], other.pins["config"]
+    return [name for name in CONTINUED if pins.get(name) != others.get(name)]

@@ -29,6 +29,9 @@ RUNS, OFFICIAL, CHATS, COLLECTED = "runs", "official", "chats", "collected"
 NEGATIVES, TRUNCATED, PRIVILEGED = "negatives", "truncated", "privileged"
 """Names of inputs, each followed by a number. The recipe collects the inputs `truncated` and `privileged`."""
 
+IDS = "line numbers"
+"""The ids of dialogues from files. They are part of the files' keys, because outputs of stages contain ids."""
+
 
 class Data(Struct, frozen=True, kw_only=True):
     """The data to learn from."""
@@ -143,7 +146,7 @@ def _distinct(groups: Sequence[Sequence[Trajectory]], prefix: str = "") -> list[
 
 def _file(name: str) -> Source:
     path = Path(name)
-    return Source(path=path, key=_digest(path))
+    return Source(path=path, key=digest([IDS, _digest(path)]))
 
 
 def _run(folder: str) -> Source:

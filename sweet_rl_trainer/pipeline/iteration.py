@@ -53,6 +53,15 @@ class Iteration:
         extra = {name: each for name, each in named.items() if name.startswith(inputs.NEGATIVES)}
         return {"model": self.model, **collected, **extra}
 
+    def require_tasks(self, method: str) -> None:
+        """Raise UserError if no dialogue comes from a run, because only runs have tasks that a method can read."""
+        data = self.recipe.data
+        if self._first and data.given and not data.runs:
+            raise UserError(
+                f"{method}: needs the tasks of the dialogues, and only runs have them; set data.runs, or name no "
+                "dialogues in [data] and collect them ([[collect]])"
+            )
+
     @property
     def privileged(self) -> Inputs:
         """Stages that collect dialogues of agents that know the privileged information c."""
@@ -73,6 +82,7 @@ class Iteration:
             act=partial(dialogues.collect, config=config),
             settings=dialogues.settings(config),
             inputs={"model": self.model} if MODEL_PLACEHOLDER in config.agent else {},
+            estimate=partial(missing.of_dialogues, config=config),
         )
 
     def stage(

@@ -152,10 +152,8 @@ def find_method(name: str) -> Method:
     """Return a method by its name. Raises UserError if no method with this name is installed."""
     known = {method.name: method for method in methods()}
     if name not in known:
-        raise UserError(
-            f"method: {name} is not installed{did_you_mean(name, known)}; installed: "
-            f"{', '.join(known)}"
-        )
+        hint = did_you_mean(name, known, then=f"installed: {', '.join(known)}")
+        raise UserError(f"method: {name} is not installed{hint}")
     return known[name]
 
 

@@ -11,12 +11,14 @@ from msgspec.structs import replace
 from colbench.config import RunConfig
 from colbench.errors import DataError
 from colbench.flags import command_flags
+from colbench.plugins import files_of, names
 from colbench.registry import get_domain
 from colbench.run_folder import RunFolder
 from sweet_rl_trainer.data.examples import NothingLeftError
 from sweet_rl_trainer.data.pairs import NoPairsError
 from sweet_rl_trainer.data.runs import NoRewardsError, TasksMissingError, training_tasks
 from sweet_rl_trainer.pipeline.recipe import MODEL_PLACEHOLDER, Recipe
+from sweet_rl_trainer.pipeline.stage import Amount, Known
 
 TRIALS = 3
 """Number of dialogues per task, from which pairs are made. Paper."""
@@ -39,6 +41,30 @@ def collecting(recipe: Recipe) -> RunConfig:
         trials=TRIALS,
         record_tokens=bool(name),
     )
+
+
+def of_dialogues(known: Known, config: RunConfig) -> Amount:
+    """Return what a run of dialogues lacks: its tasks or its agent (`Stage.estimate`).
+
+    Only names are checked, so other problems appear when the run starts. A finished run lacks nothing.
+    """
+    if known.said is not None:
+        return Amount()
+    sources, agents = names("tasks"), names("agent")
+    found = []
+    if not (Path(config.tasks).expanduser().is_file() or _name(config.tasks) in sources):
+        listed = ", ".join(f"{each}:…" for each in sources)
+        found.append(f"tasks {config.tasks!r}: neither a file nor one of {listed}")
+    files = files_of("agent", config.agent)
+    if _name(config.agent) not in agents and not any(each.exists() for each in files):
+        found.append(
+            f"agent {config.agent!r}: neither a file or module (file.py:NAME) nor one of {', '.join(agents)}"
+        )
+    return Amount(missing="\n".join(found))
+
+
+def _name(spec: str) -> str:
+    return spec.partition(":")[0]
 
 
 def evaluating(recipe: Recipe, model: str) -> RunConfig:

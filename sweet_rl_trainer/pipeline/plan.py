@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from sweet_rl_trainer.pipeline import dialogues
+from sweet_rl_trainer.pipeline import dialogues, missing
 from sweet_rl_trainer.pipeline.base import EXPORT, base
 from sweet_rl_trainer.pipeline.iteration import Iteration
 from sweet_rl_trainer.pipeline.method import find_method, method_of
@@ -48,6 +48,7 @@ def _evaluations(recipe: Recipe, last: Stage) -> list[Stage]:
             act=partial(dialogues.evaluate, config=config),
             settings=dialogues.settings(config),
             inputs={"model": last},
+            estimate=partial(missing.of_dialogues, config=config),
         )
         for config in runs
     ]

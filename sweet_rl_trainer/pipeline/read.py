@@ -14,21 +14,27 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from colbench.config import RunConfig
+from colbench.config import ArgValue, RunConfig
 from colbench.config_errors import did_you_mean, explain
 from colbench.errors import UserError
 from colbench.executors.choice import LOCAL, is_local
 from colbench.registry import get_domain
 from sweet_rl_trainer.data.runs import training_tasks
 from sweet_rl_trainer.pipeline.former_names import refuse_former
+from sweet_rl_trainer.pipeline.launch import launcher
 from sweet_rl_trainer.pipeline.method import COMMON, Method, find_method, methods
 from sweet_rl_trainer.pipeline.recipe import MODEL_PLACEHOLDER, Recipe
-from sweet_rl_trainer.pipeline.recipe_files import text
+from sweet_rl_trainer.pipeline.recipe_files import tables
 from sweet_rl_trainer.settings import TrainSettings
 
 T = TypeVar("T")
 TRACKED = "report_to"
 """Key of the setting that all methods' `train` tables have."""
+TEMPLATE_FLAGS = {
+    f"local:{MODEL_PLACEHOLDER}": "template_args",
+    f"vllm:{MODEL_PLACEHOLDER}": "default_chat_template_kwargs",
+}
+"""Arguments of agents for the variables of the chat template."""
 SHARED = tuple(name for name in Recipe.__struct_fields__ if name != "tables")
 
 
@@ -38,11 +44,7 @@ def read(name: str, changes: Sequence[str] = (), values: Mapping[str, Any] | Non
     `changes` are strings such as `critic.train.beta=0.2`, and `values` maps keys to values. Raises UserError if the
     recipe or a change is wrong; the message names the key.
     """
-    content, place = text(name)
-    try:
-        table = tomllib.loads(content)
-    except tomllib.TOMLDecodeError as cause:
-        raise UserError(f"{place}: {cause}") from cause
+    table, place = tables(name)
     for change in changes:
         key, equals, value = change.partition("=")
         if not equals or not key.strip():
@@ -59,7 +61,7 @@ def assign(table: dict[str, Any], key: str, value: Any) -> None:
     for name in path:
         table = table.setdefault(name, {})
         if not isinstance(table, dict):
-            raise UserError(f"--set {key}: {name} is not a table")
+            raise UserError(f"{key}: {name} is {table}, not a table")
     table[last] = value
 
 
@@ -78,6 +80,7 @@ def convert(table: Mapping[str, Any], place: str) -> Recipe:
             is_local(config)
         recipe = replace(recipe, tables=_tables(table, recipe.domain))
         find_method(recipe.method)
+        launcher(recipe.launch)
         problem = next(_problems(recipe), None)
     except UserError as cause:
         raise UserError(f"{place}: {cause}") from cause
@@ -151,6 +154,7 @@ def _with_domain(recipe: Recipe) -> Recipe:
         return replace(
             config,
             agent=config.agent or agent,
+            agent_args={**_template_flag(config, recipe), **config.agent_args},
             tasks=config.tasks or tasks,
             executor=recipe.executor or config.executor,
         )
@@ -169,6 +173,14 @@ def _with_domain(recipe: Recipe) -> Recipe:
         collect_privileged=collected(recipe.collect_privileged),
         evaluate=tuple(run(each, defaults.tasks) for each in recipe.evaluate),
     )
+
+
+def _template_flag(config: RunConfig, recipe: Recipe) -> dict[str, ArgValue]:
+    """Return the argument that gives the agent of a run the chat template's variables; {} unless it is the policy."""
+    variables = recipe.model.template_args
+    if not variables or config.agent not in TEMPLATE_FLAGS:
+        return {}
+    return {TEMPLATE_FLAGS[config.agent]: msgspec.json.encode(variables).decode()}
 
 
 def _common(table: Any) -> Mapping[str, Any]:

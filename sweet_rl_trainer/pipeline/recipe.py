@@ -30,7 +30,10 @@ class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     tiny: Shape | None = None
     """A small model with random weights, to use instead of a named model."""
     template_args: dict[str, ArgValue] = {}
-    """Variables of the chat template, with the values used when the rollouts were sampled."""
+    """Variables of the chat template, with the values used when the rollouts were sampled.
+
+    The agents `local:{model}` and `vllm:{model}` of the recipe's runs use them, too.
+    """
 
 
 class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -50,7 +53,7 @@ class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     tasks: str = ""
     """The source of the runs' tasks, to replace a recorded source that no longer exists."""
     system: str | None = None
-    """A file with the agent's system prompt, to replace a recorded file that no longer exists."""
+    """A file with the agent's system prompt, for official files, and for runs whose recorded prompt cannot be found."""
     held_out: Side = 0.05
     """Share of the tasks that are not trained on, but used for diagnoses and to choose the checkpoint. Ours."""
     share: Fraction = 1.0

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from colbench.errors import UserError
 
@@ -17,6 +19,15 @@ def shipped() -> list[str]:
 def describe(name: str) -> str:
     """Return the summary of a shipped recipe: its first comment."""
     return text(name)[0].partition("\n")[0].lstrip("# ")
+
+
+def tables(name: str) -> tuple[dict[str, Any], str]:
+    """Return a recipe's tables, and its name for messages. Raises UserError if the recipe is missing or malformed."""
+    content, place = text(name)
+    try:
+        return tomllib.loads(content), place
+    except tomllib.TOMLDecodeError as cause:
+        raise UserError(f"{place}: {cause}") from cause
 
 
 def text(name: str) -> tuple[str, str]:

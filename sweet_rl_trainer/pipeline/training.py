@@ -8,7 +8,6 @@ FOLDER/summary.json, training.svg, training.png     the range of each logged val
 
 from __future__ import annotations
 
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from sweet_rl_trainer.model.checkpoint import find_local, is_hub_id
 from sweet_rl_trainer.model.digest import model_digest
 from sweet_rl_trainer.model.memory_estimate import Size, known_size, size_of, training_bytes
 from sweet_rl_trainer.pipeline.base import PICTURES, REFERENCES, RUN, model_in
+from sweet_rl_trainer.pipeline.launch import launcher
 from sweet_rl_trainer.pipeline.outcome import in_words
 from sweet_rl_trainer.pipeline.recipe import LaunchSettings, Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Job, Known, read
@@ -95,27 +95,6 @@ def launch_processes(job: Job, task: Struct, entry: str, launch: LaunchSettings)
         raise UserError(
             f"{job.folder}: training failed with exit code {code}; see the messages above"
         )
-
-
-def launcher(launch: LaunchSettings) -> list[str]:
-    """Return the module that starts the processes, with its arguments; empty without `config`, for one process.
-
-    Raises UserError for a configuration that does not exist.
-    """
-    if not launch.config:
-        return []
-    count = f"--num_processes={launch.processes}"
-    config = f"--config_file={_config(launch.config)}"
-    return ["accelerate.commands.launch", config, count, *launch.args, "-m"]
-
-
-def _config(name: str) -> Path:
-    with as_file(files("sweet_rl_trainer").joinpath("configs")) as folder:
-        shipped = sorted(path.stem for path in folder.glob("*.yaml"))
-        path = folder / f"{name}.yaml" if name in shipped else Path(name)
-    if not path.is_file():
-        raise UserError(f"launch.config {name!r}: neither a file nor one of {', '.join(shipped)}")
-    return path
 
 
 def finish(folder: Path) -> dict[str, Any]:

@@ -55,33 +55,34 @@ class Summary(Struct, frozen=True, kw_only=True):
     """A measure of one arm, or a difference between two arms, over seeds."""
 
     tasks: Interval
-    """The mean over tasks, each averaged over seeds first, with the interval over tasks."""
+    """The interval over tasks, each averaged over seeds first."""
     seeds: tuple[float, ...]
     """The mean for each seed."""
 
     @property
-    def over_seeds(self) -> tuple[float, float] | None:
-        """The mean of `seeds`, and the half-width of its 95% interval (Student's t); None for a single seed."""
+    def mean(self) -> float:
+        """The mean over seeds."""
+        return fmean(self.seeds)
+
+    @property
+    def reach(self) -> float | None:
+        """The half-width of the 95% interval over seeds (Student's t); None for a single seed."""
         from scipy.stats import t
 
         n = len(self.seeds)
-        if n < 2:
-            return None
-        reach = float(t.ppf(LEVEL, n - 1)) * stdev(self.seeds) / n**0.5
-        return fmean(self.seeds), reach
+        return float(t.ppf(LEVEL, n - 1)) * stdev(self.seeds) / n**0.5 if n > 1 else None
 
     @property
     def decided(self) -> bool:
         """True if the interval over tasks and the interval over seeds both exclude 0, on the same side."""
-        if self.over_seeds is None or self.tasks.low is None or self.tasks.high is None:
+        if self.reach is None or self.tasks.low is None or self.tasks.high is None:
             return False
-        mean, reach = self.over_seeds
-        above = self.tasks.low > 0 and mean - reach > 0
-        return above or (self.tasks.high < 0 and mean + reach < 0)
+        above = self.tasks.low > 0 and self.mean - self.reach > 0
+        return above or (self.tasks.high < 0 and self.mean + self.reach < 0)
 
 
 def summary(by_seed: BySeed, measure: Measure) -> Summary | None:
-    """Return a measure's mean over tasks, with its interval, and its mean for each seed; None if no dialogue counts."""
+    """Return the summary of a measure; None if no dialogue counts."""
     return _summary({seed: _by_task(each, measure) for seed, each in by_seed.items()})
 
 

@@ -37,11 +37,9 @@ def draw(results: Results) -> Figure:
 
 def draw_arm(axes: Axes, place: int, found: Summary) -> None:
     """Draw an arm's mean, interval and seeds at a position on the vertical axis; a single seed has no interval."""
-    mean = found.tasks.mean or 0.0
     places = [place] * len(found.seeds)
     axes.plot(found.seeds, places, "o", color=MUTED, markersize=3.5, label="a seed")
-    if found.over_seeds:
-        middle, reach = found.over_seeds
-        ends = [max(middle - reach, 0.0), min(middle + reach, 1.0)]
+    if found.reach is not None:
+        ends = [max(found.mean - found.reach, 0.0), min(found.mean + found.reach, 1.0)]
         axes.plot(ends, [place] * 2, color=BLUE, label="95% interval of the mean over seeds")
-    axes.plot([mean], [place], "|", color=INK, markersize=12, label="mean")
+    axes.plot([found.mean], [place], "|", color=INK, markersize=12, label="mean")

@@ -7,6 +7,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from colbench.numbers import (
     NOTHING,
     number,
@@ -89,19 +91,15 @@ def based(results: Results) -> str:
     if alone is None or told_all is None:
         return "Not measured."
     low, high = ZERO_SHOT
-    lacks = "asking" if _mean(told_all) >= WRITES else "asking and writing code"
+    lacks = "asking" if told_all.mean >= WRITES else "asking and writing code"
     said = (
-        f"Its zero-shot success is {percent(_mean(alone))}, and {percent(_mean(told_all))} when "
+        f"Its zero-shot success is {percent(alone.mean)}, and {percent(told_all.mean)} when "
         f"the oracle asks. What it lacks is {lacks} (with the oracle's questions, a base that can write code "
         f"succeeds in at least {percent(WRITES)} of the dialogues)."
     )
-    if low <= _mean(alone) <= high:
+    if low <= alone.mean <= high:
         return said
     return f"{said} **Not fit for a comparison**, which needs {percent(low)} to {percent(high)} zero-shot."
-
-
-def _mean(found: Summary) -> float:
-    return found.tasks.mean or 0.0
 
 
 def described(results: Results) -> str:
@@ -125,8 +123,8 @@ def measured(results: Results) -> str:
         lines.append([escape(arm.label), f"{len(tests)}", *map(_share, found), _each(found[0])])
     heads = ("arm", "seeds ", *(f"{name} " for name in MEASURES), "success of each seed ")
     text = (
-        "Means over seeds and test tasks, with the 95% interval over tasks in brackets and over "
-        "seeds after ± (Student's t)."
+        "Means over seeds, with two 95% intervals: over tasks in brackets (each task is first averaged over "
+        "seeds), and over seeds after ± (Student's t)."
     )
     return "\n\n".join([text, table(heads, lines), *_stopped(results)])
 
@@ -150,7 +148,7 @@ def compared(results: Results) -> str:
         if found and arm.name != RIVAL:
             verdict = "not decided"
             if found.decided:
-                verdict = "above" if (found.tasks.mean or 0.0) > 0 else "below"
+                verdict = "above" if found.mean > 0 else "below"
             lines.append([escape(arm.label), _points(found), _each_signed(found), verdict])
     heads = ("arm", "points of success ", "each seed ", "verdict")
     text = "A difference is decided if the intervals over tasks and over seeds both exclude 0."
@@ -245,13 +243,15 @@ def cost(results: Results) -> str:
 def _share(found: Summary | None) -> str:
     if found is None:
         return NOTHING
-    text = percent_with_range(found.tasks)
-    return f"{text} ± {found.over_seeds[1] * 100:.1f}" if found.over_seeds else text
+    return _with_reach(percent_with_range(replace(found.tasks, mean=found.mean)), found)
 
 
 def _points(found: Summary) -> str:
-    text = points_with_range(found.tasks)
-    return f"{text} ± {found.over_seeds[1] * 100:.1f}" if found.over_seeds else text
+    return _with_reach(points_with_range(replace(found.tasks, mean=found.mean)), found)
+
+
+def _with_reach(text: str, found: Summary) -> str:
+    return text if found.reach is None else f"{text} ± {found.reach * 100:.1f}"
 
 
 def _each(found: Summary | None) -> str:

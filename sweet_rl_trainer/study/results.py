@@ -110,8 +110,9 @@ class Results(Struct, frozen=True, kw_only=True):
     base: str
     """The digest of the base's weights (`model.digest`)."""
     version: str
-    """Version of ColBench."""
+    """Version of ColBench that made the parts; several versions are joined by " and "."""
     machine: str
+    """Description of the machine that made the parts; several machines are joined by " and "."""
     seeds: int
     rows: tuple[Row, ...] = ()
     tries: tuple[Try, ...] = ()
@@ -119,7 +120,6 @@ class Results(Struct, frozen=True, kw_only=True):
     costs: tuple[Cost, ...] = ()
 
     @property
-    def parts(self) -> dict[str, Part]:
-        """All parts, keyed by `Part.key`."""
-        every: list[Part] = [*self.rows, *self.tries, *self.exchanges]
-        return {each.key: each for each in every}
+    def parts(self) -> set[Part]:
+        """All parts."""
+        return {*self.rows, *self.tries, *self.exchanges}

@@ -2,47 +2,40 @@
 
 OUT/NAME-KEY/       the stages
 OUT/base            the base model, a link to its stage
-OUT/results.json    the results so far
+OUT/results.json    the results so far (`record`)
 OUT/report/         the report
 
 Several processes can run the same command at once, one for each core: a process postpones a part while another process
 runs one of the part's stages.
 
-A part recorded in `results.json` is not run again, even if its stages are missing. So a study can continue from another
-machine's results, if the base has the same weights.
+A recorded part is not run again. The recorded parts of other machines count only if the base has the same weights.
 """
 
 from __future__ import annotations
 
-import os
-import platform
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from importlib.metadata import version
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
-import torch
-from msgspec.structs import replace
 from rich.text import Text
 
 from colbench.console import errors
 from colbench.errors import InUseError, UserError
 from colbench.run_folder import hold
-from colbench.version import __version__
 from sweet_rl_trainer.model.digest import model_digest
 from sweet_rl_trainer.pipeline.base import model_in
-from sweet_rl_trainer.pipeline.stage import DONE, LOCK, Report, Stage, unfinished
-from sweet_rl_trainer.pipeline.stage import read as read_json
+from sweet_rl_trainer.pipeline.stage import LOCK, Stage, unfinished
 from sweet_rl_trainer.study.arms import chosen
 from sweet_rl_trainer.study.graph import Graph
-from sweet_rl_trainer.study.results import SCHEMA, Cost, Exchange, Results, Row, Try
+from sweet_rl_trainer.study.record import RESULTS, Record, read_results
 from sweet_rl_trainer.study.results import Part as Result
+from sweet_rl_trainer.study.results import Results
 from sweet_rl_trainer.study.study import NotMadeError, Part, Study
 from sweet_rl_trainer.study.world import World
 
-PROMPT, BASE, RESULTS = "no-prompt.txt", "base", "results.json"
+PROMPT, BASE = "no-prompt.txt", "base"
 
 
 class Runner:
@@ -80,12 +73,6 @@ class Runner:
                 self._say(stage)
                 stage.run_locked(self.out)
 
-    def found(self, last: Stage) -> Path:
-        """Return the folder of a finished stage. Raises NotMadeError if the stage is not finished."""
-        if last.report(self.out) is None:
-            raise NotMadeError(last)
-        return last.folder(self.out)
-
     def wait(self, stage: Stage) -> None:
         """Wait until no other process is running a stage."""
         with stage.lock(self.out, wait=True):
@@ -104,44 +91,32 @@ def run(
     The results also contain parts that earlier calls finished, for other arms or further seeds. Raises UserError if the
     folder's results belong to a base with other weights.
     """
-    arms, every = chosen(world.arms, tuple(only)), chosen(world.arms)
+    arms = chosen(world.arms, tuple(only))
     out.mkdir(parents=True, exist_ok=True)
     (out / PROMPT).write_bytes(b"")
     graph, runner = Graph(world, out / PROMPT), Runner(out)
-    before = read_results(out / RESULTS)
-    recorded = before.parts if before else {}
-    study = Study(graph, out, seeds=seeds, recorded=recorded)
-    most = max(seeds, before.seeds if before else 0)
-    whole = Study(graph, out, seeds=most, recorded=recorded)
-    found = {part: _found(part, runner) for part in study.parts(arms)}
-    left = [part for part, result in found.items() if result is None]
-    kept = any(result and result.key in recorded for result in found.values())
-    wanted = before.base if before and kept else ""
+    record = record_of(graph, out, name=name, seeds=seeds)
+    wanted = record.base()
+    study = Study(graph, out, seeds=seeds, recorded=read_results(out / RESULTS))
+    left = [part for part in study.parts(arms) if part.found(out) is None]
     base = _made_base(graph, runner, wanted) if left or not wanted else wanted
-    head = Results(
-        name=name,
-        world=msgspec.to_builtins(world),
-        base=base,
-        version=__version__,
-        machine=machine(),
-        seeds=most,
-        costs=before.costs if before else (),
-    )
     for _ in each_made(left, runner):
-        yield write(gathered(head, whole.parts(every), runner), out)
-    yield write(gathered(head, whole.parts(every), runner), out)
+        yield record.update(base)
+    yield record.update(base)
 
 
-def read_results(path: Path) -> Results | None:
-    """Read recorded results; None if the file does not exist, or has an earlier format.
+def record_of(graph: Graph, out: Path, *, name: str, seeds: int) -> Record:
+    """Return the record of the study that `graph` defines."""
+    world = msgspec.to_builtins(graph.world)
+    found = partial(_found, graph, out, seeds)
+    return Record(out, name=name, world=world, seeds=seeds, found=found)
 
-    Raises DataError if the file is damaged.
-    """
-    if not path.is_file():
-        return None
-    if read_json(path, dict[str, Any]).get("schema") != SCHEMA:
-        return None
-    return read_json(path, Results)
+
+def _found(graph: Graph, out: Path, seeds: int, recorded: Results | None) -> list[Result]:
+    """Return the finished parts of all arms, with `seeds` seeds or more if more are recorded."""
+    most = max(seeds, recorded.seeds if recorded else 0)
+    parts = Study(graph, out, seeds=most, recorded=recorded).parts(chosen(graph.world.arms))
+    return [each for part in parts if (each := part.found(out)) is not None]
 
 
 def _made_base(graph: Graph, runner: Runner, wanted: str) -> str:
@@ -190,52 +165,9 @@ def _blocking(part: Part, runner: Runner) -> Stage | None:
     return None
 
 
-def gathered(head: Results, parts: Iterable[Part], runner: Runner) -> Results:
-    """Return `head` with the results of the finished parts."""
-    found = [each for part in parts if (each := _found(part, runner)) is not None]
-    return replace(
-        head,
-        rows=tuple(each for each in found if isinstance(each, Row)),
-        tries=tuple(each for each in found if isinstance(each, Try)),
-        exchanges=tuple(each for each in found if isinstance(each, Exchange)),
-        costs=tuple({each.key: each for each in (*head.costs, *costs(runner.out))}.values()),
-    )
-
-
-def _found(part: Part, runner: Runner) -> Result | None:
-    try:
-        return part.make(runner.found)
-    except NotMadeError:
-        return None
-
-
-def costs(out: Path) -> tuple[Cost, ...]:
-    """Return the time of each finished stage in a folder."""
-    reports = [read_json(path, Report) for path in sorted(out.glob(f"*/{DONE}"))]
-    return tuple(Cost(key=each.key, stage=each.stage, seconds=each.seconds) for each in reports)
-
-
-def write(results: Results, out: Path) -> Results:
-    """Write the results, and return them."""
-    with hold(out / LOCK, out, wait=True):
-        part = out / f"{RESULTS}.part"
-        part.write_bytes(msgspec.json.encode(results))
-        part.rename(out / RESULTS)
-    return results
-
-
 def _link(place: Path, folder: Path) -> None:
     with hold(place.with_name(LOCK), place.parent, wait=True):
         part = place.with_name(f"{place.name}.part")
         part.unlink(missing_ok=True)
         part.symlink_to(folder.relative_to(place.parent))
         part.replace(place)
-
-
-def machine() -> str:
-    """Return a description of this machine."""
-    accelerator = torch.cuda.get_device_name() if torch.cuda.is_available() else "no accelerator"
-    versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers"))
-    cores = f"cores: {os.cpu_count()}, threads of a process: {torch.get_num_threads()}"
-    where = f"{cores}, {platform.machine()}, {accelerator}"
-    return f"{where}; Python {platform.python_version()}, {versions}"

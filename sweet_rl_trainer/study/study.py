@@ -5,11 +5,10 @@ A part makes one entry of the results. It runs the stages that it needs, or read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
+from itertools import product, takewhile
 from pathlib import Path
 
 from sweet_rl_trainer.data.examples import NothingLeftError
@@ -21,7 +20,7 @@ from sweet_rl_trainer.study.budget import counted
 from sweet_rl_trainer.study.choose import best_rate, by_rate
 from sweet_rl_trainer.study.evaluate import Speaker, written
 from sweet_rl_trainer.study.graph import Graph
-from sweet_rl_trainer.study.results import BASE, ORACLE, Exchange, Row, Try
+from sweet_rl_trainer.study.results import BASE, ORACLE, Exchange, Results, Row, Try
 from sweet_rl_trainer.study.results import Part as Result
 
 Made = Callable[[Stage], Path]
@@ -31,8 +30,10 @@ Raises NotMadeError if the output is missing and must not be created now.
 """
 
 
-UNTRAINABLE = NoPairsError, NothingLeftError, NoScaleError
+NOTHING_TO_TRAIN_ON = NoPairsError, NothingLeftError, NoScaleError
 """Errors of stages whose dialogues leave nothing to train on."""
+UNTRAINABLE = "untrainable.txt"
+"""Name of the file that marks a policy's folder after such an error; it contains the error."""
 
 
 class NotMadeError(Exception):
@@ -51,15 +52,31 @@ class Part:
     """Name in words, for the console."""
     make: Callable[[Made], Result]
 
+    def found(self, out: Path) -> Result | None:
+        """Return the entry if all stages that it needs are finished or recorded; None otherwise."""
+        try:
+            return self.make(partial(finished, out))
+        except NotMadeError:
+            return None
+
+
+def finished(out: Path, stage: Stage) -> Path:
+    """Return the folder of a finished stage. Raises NotMadeError if the stage is not finished."""
+    if stage.report(out) is None:
+        raise NotMadeError(stage)
+    return stage.folder(out)
+
 
 class Study:
-    """The parts of a study in the world of `graph`. A stage whose key is in `recorded` keeps its recorded result."""
+    """The parts of a study in the world of `graph`. An arm's evaluation that is in `recorded` is not run again."""
 
     def __init__(
-        self, graph: Graph, out: Path, *, seeds: int, recorded: Mapping[str, Result] | None = None
+        self, graph: Graph, out: Path, *, seeds: int, recorded: Results | None = None
     ) -> None:
         self._graph, self._out, self._seeds = graph, out, seeds
-        self._recorded = recorded or {}
+        self._tries = {(each.key, each.arm): each for each in (recorded.tries if recorded else ())}
+        self._rows = {(each.key, each.arm): each for each in (recorded.rows if recorded else ())}
+        self._exchanges = {each.key: each for each in (recorded.exchanges if recorded else ())}
 
     def parts(self, arms: list[Arm]) -> Iterator[Part]:
         """Yield all parts in the order in which they run.
@@ -104,8 +121,7 @@ class Study:
 
     def _try(self, arm: Arm, rate: float, seed: int, made: Made) -> Try:
         _, stage = self._evaluated(arm, seed, rate, self._graph.validation, made)
-        known = self._recorded.get(stage.key)
-        if isinstance(known, Try):
+        if known := self._tries.get((stage.key, arm.name)):
             return known
         found = written(made(stage))
         return Try(key=stage.key, arm=arm.name, rate=rate, seed=seed, validation=found)
@@ -120,19 +136,30 @@ class Study:
     ) -> tuple[Stage, Stage]:
         """Return the stages of an arm's last policy and of its evaluation; run the evaluation if it is not done.
 
-        Training ends early if a policy's dialogues leave nothing to train on, for example because none succeeds.
+        Training ends early if a policy's dialogues leave nothing to train on, for example because none succeeds. The
+        file `UNTRAINABLE` marks the policy that could then not be trained.
         """
-        policies = self._graph.policies(arm, seed, rate)[::-1]
+        policies = self._graph.policies(arm, seed, rate)
         pairs = [(policy, evaluation(policy, seed)) for policy in policies]
-        for pair in pairs:
-            if pair[1].key in self._recorded or pair[1].report(self._out):
+        for pair in reversed(pairs):
+            if (pair[1].key, arm.name) in self._tries.keys() | self._rows.keys():
                 return pair
-        for pair in pairs[:-1]:
-            with suppress(*UNTRAINABLE):
-                made(pair[1])
-                return pair
-        made(pairs[-1][1])
-        return pairs[-1]
+        pairs = [*takewhile(lambda pair: not self._mark(pair[0]).exists(), pairs)]
+        while True:
+            policy, stage = pairs[-1]
+            try:
+                made(stage)
+            except NOTHING_TO_TRAIN_ON as cause:
+                if len(pairs) == 1:
+                    raise
+                self._mark(policy).parent.mkdir(exist_ok=True)
+                self._mark(policy).write_text(f"{cause}\n", "utf-8")
+                pairs.pop()
+            else:
+                return policy, stage
+
+    def _mark(self, policy: Stage) -> Path:
+        return policy.folder(self._out) / UNTRAINABLE
 
     def _rate(self, arm: Arm, made: Made) -> float:
         """Return the best learning rate tried for an arm, or for the arm `rate_of` if set; 0 if no rate was tried."""
@@ -147,8 +174,7 @@ class Study:
     def _row(self, arm: Arm, seed: int, made: Made) -> Row:
         rate = self._rate(arm, made)
         policy, stage = self._evaluated(arm, seed, rate, self._graph.test, made)
-        known = self._recorded.get(stage.key)
-        if isinstance(known, Row):
+        if known := self._rows.get((stage.key, arm.name)):
             return known
         test = written(made(stage))
         tries = len(self._rates(NAMED[arm.rate_of or arm.name])) * self._graph.world.chosen_on
@@ -173,8 +199,7 @@ class Study:
     def _exchange(self, asker: str, writer: str, seed: int, made: Made) -> Exchange:
         one, other = (self._speaker(name, seed, made) for name in (asker, writer))
         stage = self._graph.exchange(one, other, seed)
-        known = self._recorded.get(stage.key)
-        if isinstance(known, Exchange):
+        if known := self._exchanges.get(stage.key):
             return known
         found = written(made(stage))
         return Exchange(key=stage.key, asker=asker, writer=writer, seed=seed, test=found)

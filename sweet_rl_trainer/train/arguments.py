@@ -38,7 +38,7 @@ def arguments(settings: TrainSettings, folder: Path, count: int, best: str | Non
             learning_rate=settings.learning_rate,
             lr_scheduler_type="cosine_with_min_lr",
             lr_scheduler_kwargs={"min_lr_rate": settings.final_rate},
-            warmup_steps=math.ceil(settings.warmup * total),
+            warmup_steps=min(math.ceil(settings.warmup * total), total - 1),
             optim=settings.optimizer,
             adam_beta1=settings.adam[0],
             adam_beta2=settings.adam[1],

@@ -42,12 +42,15 @@ class Alarms(TrainerCallback):
                     errors().out(f"! step {state.global_step}: {text}", highlight=False)
 
 
-class LogLastStep(TrainerCallback):
-    """A callback that logs the last step, even if the number of steps is not a multiple of `log_every`."""
+class LogCheckpoints(TrainerCallback):
+    """A callback that logs the last step and each step with a checkpoint, even if `log_every` leaves the step out.
+
+    A checkpoint does not contain the values since the last log line, so a resumed run would log other means.
+    """
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
-        """Request a log line after the last step."""
-        if state.global_step >= state.max_steps:
+        """Request a log line after the last step and before a checkpoint is written."""
+        if control.should_save or state.global_step >= state.max_steps:
             control.should_log = True
 
 

@@ -65,6 +65,11 @@ def negative_log_likelihoods(row: Row, logprobs: Tensor) -> Tensor:
     return -row.sums(row.likelihood * logprobs)
 
 
+def imitated(row: Row) -> Tensor:
+    """Return True for each trajectory whose NLL is in the loss, [count]."""
+    return row.sums(row.likelihood) > 0
+
+
 class PairLosses(Struct, frozen=True, kw_only=True):
     """The losses of P pairs; each field is [P]. A step's loss is the mean of `losses` over all pairs of the step."""
 

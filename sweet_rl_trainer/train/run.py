@@ -24,7 +24,7 @@ from sweet_rl_trainer.data.examples import Examples, PairExample
 from sweet_rl_trainer.model.lora import adapt
 from sweet_rl_trainer.model.vision import Pixels
 from sweet_rl_trainer.settings import LoraSettings, TrainSettings
-from sweet_rl_trainer.train.callbacks import Alarms, LogFile, LogLastStep, OnConsole
+from sweet_rl_trainer.train.callbacks import Alarms, LogCheckpoints, LogFile, OnConsole
 from sweet_rl_trainer.train.checkpoints import last_checkpoint
 from sweet_rl_trainer.train.collator import group, imitated
 from sweet_rl_trainer.train.history import LOG
@@ -95,7 +95,7 @@ def train(
                 reference=_cache(references, origin, precision, state.process_index),
                 held_out=held_out,
                 tokenizer=tokenizer,
-                callbacks=[Alarms(), LogLastStep(), LogFile(folder / LOG), console, *callbacks],
+                callbacks=[Alarms(), LogCheckpoints(), LogFile(folder / LOG), console, *callbacks],
                 pixels=pixels,
             )
             trainer.fill_reference()

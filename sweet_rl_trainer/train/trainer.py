@@ -32,6 +32,7 @@ from sweet_rl_trainer.train.checkpoints import last_checkpoint
 from sweet_rl_trainer.train.collator import Packed, Packer, Plan, Step, group
 from sweet_rl_trainer.train.loss import (
     READERS,
+    imitated,
     negative_log_likelihoods,
     pair_losses,
     row_logprobs,
@@ -203,7 +204,8 @@ class Trainer(BaseTrainer):
     ) -> tuple[dict[str, Tensor], Tensor]:
         """Return the values to log for each example, and the sum of the examples' losses.
 
-        If `entropies` is given, it receives the entropies of the row's tokens, and the loss has no gradient.
+        `nll` has values only for imitated examples. If `entropies` is given, it receives the entropies of the row's
+        tokens, and the loss has no gradient.
         """
         row = self._pixels.of(packed.row) if self._pixels else packed.row
         row = row.to(self.args.device)
@@ -230,7 +232,10 @@ class Trainer(BaseTrainer):
         )
         chosen, rejected = losses.chosen / self.settings.beta, losses.rejected / self.settings.beta
         measures = pair_metrics(row, chosen, rejected, referred=self.reference is not None)
-        return {**losses.metrics(), **measures}, losses.losses.sum()
+        found = {**losses.metrics(), **measures}
+        if "nll" in found:
+            found["nll"] = found["nll"][imitated(row)[::2]]
+        return found, losses.losses.sum()
 
     def _autocast(self) -> torch.autocast:
         narrow = self.settings.precision == "bfloat16"
@@ -256,13 +261,13 @@ class Trainer(BaseTrainer):
         )
 
     def _means(self, sums: dict[str, Tensor]) -> dict[str, float]:
-        """Return the sums as means over the examples of all processes."""
+        """Return the means over the examples of all processes; leave out a measure that no example has."""
         if not sums:
             return {}
         total = self.accelerator.reduce(torch.stack(list(sums.values()))).tolist()
-        named = dict(zip(sums, total, strict=True))
-        count = named.pop("examples")
-        return {name: value / count for name, value in named.items()}
+        return {
+            name: value / count for name, (value, count) in zip(sums, total, strict=True) if count
+        }
 
     def log(self, logs: dict[str, float], *_: Any) -> None:
         """Log these values and the means of the measures since the last log (see `loss.PairLosses.metrics`)."""
@@ -308,9 +313,10 @@ def _only(steps: list[Step]) -> dict[str, Step]:
 
 
 def _count(sums: dict[str, Tensor], metrics: dict[str, Tensor], counts: bool) -> None:
-    """Add a row's measures and its number of examples to the sums; add zeros if `counts` is false."""
-    for name, values in {**metrics, "examples": torch.ones_like(metrics["loss"])}.items():
-        sums[name] = sums.get(name, 0) + counts * values.float().sum()
+    """Add the sum and the number of values of each of a row's measures; add zeros if `counts` is false."""
+    for name, values in metrics.items():
+        added = torch.stack([values.float().sum(), values.new_tensor(len(values)).float()])
+        sums[name] = sums.get(name, 0) + counts * added
 
 
 def _not_finite(packed: Packed, losses: Tensor) -> list[str]:

@@ -59,9 +59,10 @@ def load(name: str) -> list[Task]:
     """
     full = name if "/" in name else f"{name}/test"
     if full not in SETS:
-        known = ", ".join(f"bundled:{known}" for known in SETS)
-        hint = did_you_mean(name, [*SETS, *(each.partition("/")[0] for each in SETS)])
-        raise UserError(f"--tasks: unknown set bundled:{name}{hint}; available: {known}")
+        known = sorted({*SETS, *(each.removesuffix("/test") for each in SETS)})
+        listed = ", ".join(f"bundled:{each}" for each in known)
+        hint = did_you_mean(name, known, before="bundled:", then=f"available: {listed}")
+        raise UserError(f"--tasks: unknown set bundled:{name}{hint}")
     return list(_loaded(full))
 
 

@@ -93,8 +93,8 @@ def _query(text: str) -> Query:
     pairs = parse_qsl(text, strict_parsing=True, keep_blank_values=True)
     for key, times in Counter(key for key, _ in pairs).items():
         if key not in READ:
-            hint = did_you_mean(key, READ)
-            raise ValueError(f"unknown option `{key}`{hint}; known: {', '.join(READ)}")
+            hint = did_you_mean(key, READ, then=f"known: {', '.join(READ)}")
+            raise ValueError(f"unknown option `{key}`{hint}")
         if times > 1:
             raise ValueError(f"{key} is given {times} times")
     return replace(Query(), **{key: READ[key](value) for key, value in pairs})

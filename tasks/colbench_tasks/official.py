@@ -124,7 +124,7 @@ def _hint(name: str) -> str:
     if name.startswith("trajectories"):
         return "this file has dialogues, not tasks; read it with colbench_tasks.trajectories"
     known = ", ".join(f"official:{each}" for each in sorted(SETS))
-    return f"unknown set{did_you_mean(name, SETS)}; known: {known}"
+    return f"unknown set{did_you_mean(name, SETS, before='official:', then=f'known: {known}')}"
 
 
 def _how_to_get(file: str) -> str:

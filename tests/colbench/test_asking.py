@@ -13,6 +13,7 @@ from colbench.asking.derive import with_asking
 from colbench.asking.failure_class import failure_class
 from colbench.asking.opening import opening
 from colbench.cli import main
+from colbench.config import RunConfig
 from colbench.errors import Boundary, UserError
 from colbench.registry import get_domain
 from colbench.report.asking import followed_report
@@ -332,6 +333,18 @@ def test_asking_is_derived_for_old_runs_that_did_not_store_it(runs, tmp_path):
     assert report.domains["backend"].asking == runs["demonstrator"].report.domains["backend"].asking
     changed = [replace(rollout, task_hash="another") for rollout in rollouts]
     assert summarize(old.tasks, 1, changed, old.config).domains["backend"].asking is None
+
+
+def test_recall_by_turn_is_a_mean_over_tasks_of_the_mean_over_trials():
+    other = replace(TASK, id="u")
+    asks = dialogue((ASKS_LIMIT, LIMIT))
+    rollouts = [
+        asks,
+        replace(asks, key="k1", trial=1),
+        replace(dialogue(), key="u", task_id=other.id, task_hash=other.hash),
+    ]
+    report = summarize([TASK, other], 2, rollouts, RunConfig(max_turns=2))
+    assert report.domains["backend"].asking.recall_by_turn == ((0.5 + 0) / 2, (0.5 + 0) / 2)
 
 
 def test_the_report_has_the_shares_of_differences_fixed_kept_and_worse():

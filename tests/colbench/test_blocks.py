@@ -195,6 +195,12 @@ async def test_blocks_have_their_kinds_and_are_in_reading_order(renderer: Render
     ]
 
 
+async def test_generated_text_is_read_where_it_is_displayed(renderer: Renderer) -> None:
+    style = '<style>p::before{content:"«"}p::after{content:"»"}b::after{content:" *"}</style>'
+    (text,) = await _blocks(renderer, f"{style}<p>Name <i>and</i> <b>address <i>here</i></b></p>")
+    assert text.text == "«Name and address here *»"
+
+
 async def test_a_small_drawing_is_a_picture(renderer: Renderer) -> None:
     (icon,) = await _blocks(
         renderer,

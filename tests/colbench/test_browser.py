@@ -197,6 +197,20 @@ async def test_elements_without_end_tags_do_not_count_as_nested(renderer: Render
     assert (await renderer.render(page)).outcome == "rendered"
 
 
+async def test_comparisons_in_a_script_do_not_count_as_nested(renderer: Renderer) -> None:
+    page = "<p>x</p><script>" + "if (a<b) c();" * 1_001 + "</script>"
+    assert (await renderer.render(page)).outcome == "rendered"
+
+
+@pytest.mark.parametrize("hiding", ["<script>{}", "<style>{}</style>", "<svg><style>{}</style>"])
+async def test_elements_cannot_be_hidden_in_scripts_and_styles(
+    renderer: Renderer, hiding: str
+) -> None:
+    assert (
+        " elements; at most 30,000" in (await renderer.render(hiding.format("<br>" * 30_001))).note
+    )
+
+
 async def test_a_page_with_invalid_unicode_is_rendered(renderer: Renderer) -> None:
     assert (await renderer.render("<html>\x00\ud800</html>")).outcome == "rendered"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import signal
@@ -13,7 +14,10 @@ from pathlib import Path
 import pytest
 
 from colbench.cli import main
+from colbench.cli.evaluate import finish
 from colbench.config import RunConfig
+from colbench.domains.frontend.weights import ADDRESS
+from colbench.evaluation import Evaluation, Observer
 from colbench.export import encode_lines
 from colbench.progress import Tally, steps
 from colbench.registry import domain_names
@@ -111,6 +115,14 @@ def test_a_repeated_command_adds_nothing_and_a_larger_limit_only_new_dialogues(h
     assert (
         len({r.key for r in read_rollouts(Path("out/rollouts.jsonl"))}) == after.count(b"\n") == 6
     )
+
+
+def test_a_smaller_selection_says_how_much_of_the_folder_the_report_covers(here, capsys):
+    main(["eval", "--limit", "2", "--trials", "2", "--out", "out"])
+    assert "note:" not in capsys.readouterr().err
+    main(["eval", "--limit", "1", "--out", "out"])
+    said = capsys.readouterr().err
+    assert "note: the report covers 1 of the 4 dialogues in the folder; the others are not" in said
 
 
 def test_a_repeated_command_without_out_finds_its_run(here, capsys):
@@ -235,6 +247,16 @@ def test_unscored_dialogues_give_exit_code_1_and_are_retried(here, capsys):
     assert report()["unscored"] == 2
     assert main(argv) == 1
     assert Path("out/rollouts.jsonl").read_bytes().count(b"\n") == 4
+
+
+def test_the_advice_to_repeat_the_command_is_given_only_once(here, capsys):
+    config = RunConfig(agent="mine.py:Asks", human="mine.py:MuteHuman", limit=1)
+    evaluation = Evaluation(config, out=Path("out"))
+    asyncio.run(evaluation.run(Observer()))
+    assert finish(evaluation, advised=True) == 1
+    assert "repeat the command" not in capsys.readouterr().err
+    assert finish(evaluation) == 1
+    assert capsys.readouterr().err.count("repeat the command") == 1
 
 
 def test_a_run_killed_at_any_moment_loses_and_repeats_no_dialogue(here):
@@ -370,7 +392,9 @@ def test_view_shows_the_named_task_and_trial(here, capsys):
         assert main(["view", "out", "--task", second.id, *words]) == 0
         assert capsys.readouterr().out.startswith(f"{second.id}, trial {trial}")
     assert main(["view", "out", "--task", second.id, "--trial", "2"]) == 2
-    assert f"out has no dialogue of {second.id}, trial 2" in capsys.readouterr().err
+    assert capsys.readouterr().err == (
+        f"colbench: out has no dialogue of {second.id}, trial 2; choose one of its trials: 0, 1\n"
+    )
 
 
 def test_view_prints_the_messages_the_answer_and_the_scores(here, capsys):
@@ -527,6 +551,7 @@ def test_doctor_reports_missing_and_present_clip_weights(tmp_path, monkeypatch, 
     )
     assert "-- CLIP weights not found; needed for the cosine" in printed
     assert "or pass it with --clip-weights" in printed
+    assert f"fetched from {ADDRESS} at first use" in printed
     file = tmp_path / ".cache/clip/ViT-B-32.pt"
     file.parent.mkdir(parents=True)
     file.touch()
@@ -552,6 +577,14 @@ def test_validate_names_duplicate_rows(here, capsys):
     assert re.search(r"tasks that are the same as an earlier one +1 of 3", printed)
     assert main(["tasks", "validate", "rows.jsonl", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["repeated"] == {f"{name}-2": name}
+
+
+def test_validate_names_facts_that_no_question_can_match(here, capsys):
+    (row,) = encode_lines(load_tasks("bundled:backend", limit=1))
+    fact = {"name": "cap", "topics": ["\u4e0a\u9650"], "statement": "At most 5."}
+    Path("rows.jsonl").write_text(json.dumps(json.loads(row) | {"id": "t", "facts": [fact]}))
+    assert main(["tasks", "validate", "rows.jsonl"]) == 0
+    assert "t: no question can match cap; add topics or examples" in capsys.readouterr().out
 
 
 def test_validate_prints_brackets_in_a_file_name(here, capsys):

@@ -290,7 +290,7 @@ def test_an_unrenderable_target_is_named_and_its_dialogue_is_unscored(here, caps
         (["eval", "--domain", "frontend", "--browser", "nowhere"], "--browser names nowhere"),
         (
             ["eval", "--domain", "frontends"],
-            "--domain frontends: unknown; did you mean `frontend`?; installed: backend, frontend",
+            "--domain frontends: unknown; did you mean `frontend`? Installed: backend, frontend",
         ),
         (
             ["eval", "--domain", "frontend", "--tasks", "bundled:backend"],

@@ -103,11 +103,32 @@ async def test_an_external_cancellation_wins_over_a_speaker_that_catches_it():
         except asyncio.CancelledError:
             return "done"
 
-    talking = asyncio.create_task(Clock(60).hear(answers))
+    talking = asyncio.create_task(supervised(lambda _: Clock(60).hear(answers)))
     await asyncio.sleep(0.01)
     talking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await talking
+
+
+async def test_a_speaker_may_handle_a_failure_in_its_task_group():
+    async def fails():
+        await asyncio.sleep(0.01)
+        raise ValueError("boom")
+
+    async def speak():
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(fails())
+        except* ValueError:
+            pass
+        return "done"
+
+    async def two_replies(_):
+        clock = Clock(60)
+        return [await clock.hear(speak), await clock.hear(lambda: sleep(0.01))]
+
+    assert await supervised(two_replies) == ["done", "done"]
+    assert await Clock(60).hear(speak) == "done"
 
 
 async def swallow():

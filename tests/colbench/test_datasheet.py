@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import shlex
 from collections import Counter, defaultdict
+from pathlib import Path
 
 import pytest
 
@@ -166,8 +168,29 @@ def test_the_sheet_of_a_selection_names_its_limit(sheet):
     cells, text = sheet("bundled:frontend", "--limit", "6", "--sample", "0")
     assert text.startswith("# `bundled:frontend`: 6 tasks (`--limit 6`)\n")
     assert cells["Size"] == ["6 tasks; the whole set has 500, selected by `--limit 6`"]
-    assert "of these tasks as JSON lines (`colbench tasks export --limit 6`)" in cells["SHA-256"][0]
-    assert "datasheet bundled:frontend --limit 6`" in cells["Made with"][0]
+    export = "colbench tasks export bundled:frontend --limit 6 --out FILE.jsonl"
+    assert f"of these tasks as JSON lines (`{export}`)" in cells["SHA-256"][0]
+
+
+def test_the_sheet_names_the_command_that_makes_it_again(flawed, sheet, capsys, monkeypatch):
+    cells, text = sheet(flawed, "--limit", "2", "--sample", "0", "--origin", "my own")
+    command = cells["Made with"][0].split("`")[1]
+    assert command.endswith("--limit 2 --sample 0 --license CC0 --origin 'my own'")
+    monkeypatch.chdir(flawed.parent)
+    assert main(shlex.split(command)[1:]) == 0
+    assert capsys.readouterr().out == text
+
+
+def test_the_export_command_of_a_sheet_writes_a_file_with_the_hash_of_the_sheet(
+    sheet, tmp_path, monkeypatch
+):
+    path = tmp_path / "my tasks.jsonl"
+    path.write_bytes(lines(generate(FAMILIES["parking"], 3, "sheet")))
+    cells, _ = sheet(path, "--limit", "2", "--sample", "0")
+    digest, command = cells["SHA-256"][0].split("`")[1:4:2]
+    monkeypatch.chdir(tmp_path)
+    assert main(shlex.split(command)[1:]) == 0
+    assert hashlib.sha256(Path("FILE.jsonl").read_bytes()).hexdigest() == digest
 
 
 def decision(task, name):

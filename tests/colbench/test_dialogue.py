@@ -224,6 +224,7 @@ async def test_a_human_may_reply_with_text_and_other_types_are_its_failure():
 
 MALFORMED = [
     (Message(role="assistant", content="x", usage=Usage(prompt_tokens=1.5)), "`usage`: Expected"),
+    (Message(role="assistant", content="x", usage=Usage(prompt_tokens=-5)), "`usage`: Expected"),
     (Message(role="assistant", content="x", usage={}), "`usage` is dict, not Usage"),
     (Message(role="assistant", content="x", thoughts=None), "`thoughts` is NoneType"),
     (

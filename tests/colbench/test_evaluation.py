@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import colbench
+from colbench.export import encode_lines
 from colbench.messages import ANSWER_MARKER
 
 FEW = {"tasks": "bundled:backend", "limit": 3, "sandbox_workers": 1}
@@ -172,6 +175,14 @@ def test_two_runs_are_compared_on_their_common_tasks():
     assert (found.tasks, found.mean.mean, found.won) == (2, 1.0, 2)
 
 
+def test_only_runs_are_compared_and_at_least_two():
+    run = colbench.evaluate(agent="guesser", **FEW)
+    with pytest.raises(colbench.UserError, match=r"compare takes runs, got 'x'; use .*load_run"):
+        colbench.compare("x", "y")
+    with pytest.raises(colbench.UserError, match="compare takes at least two runs, got 1"):
+        colbench.compare(run)
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -180,7 +191,7 @@ def test_two_runs_are_compared_on_their_common_tasks():
         ({"trials": 0}, "trials: expected a whole number >= 1"),
         (
             {"domain": "backnd"},
-            r"--domain backnd: unknown; did you mean `backend`\?; installed: backend, frontend",
+            r"--domain backnd: unknown; did you mean `backend`\? Installed: backend, frontend",
         ),
         ({"agent": "designer", "tasks": "bundled:backend"}, "supports frontend tasks"),
         ({"observr": None}, "observr: unknown setting; did you mean `observer`?"),
@@ -192,6 +203,12 @@ def test_two_runs_are_compared_on_their_common_tasks():
         ({"agent": Asks}, "agent: .*:Asks is a class; pass an instance"),
         ({"human": 3}, "human: builtins:int has no method `respond`"),
         ({"human": Deaf()}, "human: `respond` of .*:Deaf must be `async def`"),
+        ({"agent": None}, "agent: expected a spec or an object, got None"),
+        ({"human": None}, "human: expected a spec or an object, got None"),
+        ({"tasks": None}, "tasks: expected a spec or an object, got None"),
+        ({"agent": lambda messages: "?"}, "agent: a function can only be given by a spec"),
+        ({"retry_failed": 5}, "retry_failed: expected a reason or a list of reasons, got 5"),
+        ({"agent_args": {"name": "\udcff"}}, r"agent_args: not valid Unicode: .*\\udcff"),
     ],
 )
 def test_a_wrong_argument_is_named(given, message):
@@ -238,3 +255,70 @@ def test_a_task_object_with_invalid_content_is_refused_with_its_id():
     task = colbench.Task(id="one", domain="backend", request="Write f().", hidden=hidden)
     with pytest.raises(colbench.DataError, match=r"tasks: `one`: `ground_truth` is empty"):
         colbench.evaluate(agent="guesser", tasks=[task])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"id": ""}, r"tasks\[0\]: `id` is empty"),
+        ({"request": "\ud800"}, "tasks: `one`: .*surrogate"),
+    ],
+)
+def test_a_task_object_that_a_file_cannot_hold_is_refused(changes, message):
+    hidden = colbench.Hidden(reference="def f():\n    return 1", tests=("f()",))
+    fields = {"id": "one", "domain": "backend", "request": "Write f()."} | changes
+    with pytest.raises(colbench.DataError, match=message):
+        colbench.evaluate(agent="guesser", tasks=[colbench.Task(hidden=hidden, **fields)])
+
+
+def test_a_run_on_changed_tasks_has_one_dialogue_for_each_task_and_trial(tmp_path):
+    first, second = colbench.load_tasks("bundled:backend", limit=2)
+    changed = replace(first, request=f"{first.request} Please.")
+    settings = {"agent": "guesser", "out": tmp_path / "run", "sandbox_workers": 1}
+    colbench.evaluate(tasks=[first, second], **settings)
+    run = colbench.evaluate(tasks=[changed, second], **settings)
+    hashes = [changed.hash, second.hash]
+    assert [rollout.task_hash for rollout in run.rollouts] == hashes
+    assert [task_hash for _, task_hash in run.stats["backend"]] == hashes
+    assert run.to_pandas()["task_hash"].tolist() == hashes
+    assert run.report.ignored == 1
+
+
+def test_an_unrelated_task_file_in_the_folder_of_a_run_is_not_read(tmp_path):
+    run = colbench.evaluate(agent="guesser", out=tmp_path / "run", **FEW)
+    (run.path / "tasks.jsonl").write_text("stale")
+    assert colbench.load_run(run.path).tasks == run.tasks
+
+
+def test_the_task_file_of_a_run_is_found_from_another_folder(tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    Path("mine.jsonl").write_bytes(
+        b"".join(encode_lines(colbench.load_tasks("bundled:backend", limit=1)))
+    )
+    run = colbench.evaluate(
+        agent="guesser", tasks="mine.jsonl", out=tmp_path / "run", sandbox_workers=1
+    )
+    assert run.config.tasks == "mine.jsonl"
+    monkeypatch.chdir(tmp_path)
+    assert colbench.load_run(run.path).tasks == run.tasks
+
+
+def test_the_text_of_a_run_has_its_score(tmp_path):
+    run = colbench.evaluate(agent="interviewer", out=tmp_path / "run", **FEW)
+    expected = f"<Run of interviewer: 3 tasks of bundled:backend, success 100.0%, {run.path}>"
+    assert repr(run) == expected
+
+
+def test_a_resumed_run_records_another_version_only_if_a_dialogue_runs(tmp_path):
+    settings = {
+        "agent": "guesser",
+        "tasks": "bundled:backend",
+        "out": tmp_path,
+        "sandbox_workers": 1,
+    }
+    run = colbench.evaluate(limit=1, **settings)
+    own = run.record.sandbox
+    run.folder.save(replace(run.record, sandbox="another"))
+    assert colbench.evaluate(limit=1, **settings).record.sandbox == "another"
+    assert colbench.evaluate(limit=2, **settings).record.sandbox == f"another | {own}"

@@ -13,6 +13,8 @@ PAGE = "<html><body><p>x</p></body></html>"
 ONE, TWO = "<html><p>one</p></html>", "<html><p>two</p></html>"
 TICKS = "<html><body><p>Use `npm install`, <b>`a`</b></p><div>big</div><p>or `b`</p></body></html>"
 EXAMPLE = "<html><body><pre>\n```\na = 1\n```\n</pre><b>x</b></body></html>"
+COMMENTED = f"<!doctype html>\n<!-- made for you -->\n<!-- <html> -->\n{PAGE}"
+STYLED = "<head><style>p { color: red }</style></head>\n<body><p>x</p></body>"
 FRENCH = '<html lang="fr"><p>x</p></html>'
 
 
@@ -26,11 +28,14 @@ FRENCH = '<html lang="fr"><p>x</p></html>'
         (f"<!DOCTYPE html>\n{PAGE}", f"<!DOCTYPE html>\n{PAGE}", PAGE),
         (f"<!doctype html>{PAGE.upper()}", f"<!doctype html>{PAGE.upper()}", PAGE.upper()),
         (FRENCH, FRENCH, FRENCH),
+        (COMMENTED, COMMENTED, f"<html> -->\n{PAGE}"),
         (f"{ONE} or {TWO}", TWO, ONE),
         (f"```html\n{ONE}\n```\n```html\n{TWO}\n```", TWO, ONE),
         ("```html\n<html><p>cut", "<html><p>cut", None),
         ("As asked: <html><body><h1>cut", "<html><body><h1>cut", None),
         ("<body><p>x</p></body> done", "<body><p>x</p></body>", None),
+        (f"So: {STYLED} done", STYLED, None),
+        ("The <head> is empty. <body><p>x</p></body>", "<body><p>x</p></body>", None),
         ("<!doctype html><title>t</title><p>x", "<!doctype html><title>t</title><p>x", None),
         ("I shall put it in an `<html>` element. Which colour?", None, None),
         ("I start with <html> and go on from there.", None, None),
@@ -59,6 +64,8 @@ BOMBS = (
     "<",
     "<html <",
     "<!doctype html",
+    "<!--<!doctype html><!-- -->",
+    "<head></head>",
     "</html ",
     " ",
 )

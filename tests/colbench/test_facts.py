@@ -6,6 +6,7 @@ import asyncio
 import re
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -183,6 +184,16 @@ def test_odd_messages_get_a_short_reply(said: str) -> None:
 @pytest.mark.usefixtures("soon")
 def test_a_message_of_one_megabyte_is_answered_quickly(part: str) -> None:
     assert len(answer(STALL, part * (1_000_000 // len(part)))) < 100
+
+
+def test_long_messages_are_not_kept_in_memory() -> None:
+    answer(STALL, "Is there a minimum?")
+    tracemalloc.start()
+    for number in range(20):
+        answer(STALL, f"{'x' * 1_000_000} What is the maximum of {number}?")
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 5_000_000
 
 
 def test_unknown_replies_vary_but_stay_the_same_for_the_same_question() -> None:

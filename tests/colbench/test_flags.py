@@ -10,7 +10,13 @@ import pytest
 
 from colbench.config import RunConfig, settings
 from colbench.errors import UserError
-from colbench.flags import OTHER_VARIABLES, add_config_flags, command_flags, read_config
+from colbench.flags import (
+    OTHER_VARIABLES,
+    add_config_flags,
+    command_flags,
+    is_given_by_flags,
+    read_config,
+)
 
 
 def read(*argv, environment=None):
@@ -69,6 +75,23 @@ def test_every_setting_survives_a_round_trip_through_its_flag():
     assert all(getattr(CHANGED, name) != getattr(usual, name) for name in usual.__struct_fields__)
     assert read(*command_flags(CHANGED)) == CHANGED
     assert command_flags(usual) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "given"),
+    [
+        ({"agent": "-x.py:A", "agent_args": {"v": "-1.5e", "text": "--all"}}, True),
+        ({"agent_args": {"text": "123"}}, False),
+        ({"agent_args": {"text": "true"}}, False),
+        ({"agent_args": {"text": "nan"}}, False),
+        ({"task_ids": ("a,b",)}, False),
+    ],
+)
+def test_it_is_known_whether_flags_can_give_a_configuration(changes, given):
+    config = RunConfig(**changes)
+    assert is_given_by_flags(config) == given
+    if given:
+        assert read(*command_flags(config)) == config
 
 
 def test_every_setting_survives_a_round_trip_through_a_json_file(tmp_path):
@@ -144,6 +167,11 @@ def test_list_items_are_separated_by_commas():
         (["--shard", "0/4"], r"--shard: expected a whole number >= 1 \(I/N\), got 0"),
         (["--shard", "3"], r"--shard: expected two values \(I/N\), got 3$"),
         (["--task-ids", " , "], "--task-ids: the list is empty"),
+        (["--tasks", "bad\udcff.jsonl"], r"--tasks: not valid Unicode: bad\\udcff.jsonl"),
+        (
+            ["--sandbox-workers", "99999999999"],
+            "--sandbox-workers: expected a whole number <= 1024",
+        ),
         (["--config", "no-such.toml"], "--config: no-such.toml cannot be read"),
     ],
 )

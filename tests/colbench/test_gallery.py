@@ -66,7 +66,7 @@ def rollout(name: str = "a", **rest: object) -> Rollout:
     return Rollout(
         key=name,
         task_id=name,
-        task_hash="h",
+        task_hash=task(name).hash,
         domain="frontend",
         trial=0,
         seed=0,

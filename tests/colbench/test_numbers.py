@@ -14,8 +14,12 @@ NOTHING = Interval(mean=None, low=None, high=None, method="none")
         (0, "0"),
         (9_999, "9,999"),
         (12_345, "12.3 k"),
+        (999_940, "999.9 k"),
+        (999_950, "1.0 M"),
         (4_560_000, "4.6 M"),
+        (999_960_000, "1.0 G"),
         (2_000_000_000, "2.0 G"),
+        (1_200_000_000_000, "1200.0 G"),
     ],
 )
 def test_large_numbers_are_shortened(amount, expected):
@@ -79,3 +83,10 @@ def test_a_p_value_has_three_decimals():
 def test_memory_is_shown_in_the_unit_that_fits():
     found = [numbers.memory(each) for each in (None, 640 * 2**20, 3 * 2**29)]
     assert found == ["–", "640 MiB", "1.5 GiB"]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(999.94, "999.9"), (999.96, "1,000"), (-1234.5, "-1,234")]
+)
+def test_a_number_that_is_rounded_to_1000_has_no_decimals(value, expected):
+    assert numbers.amount(value) == expected

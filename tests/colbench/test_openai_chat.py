@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import re
 import socket
@@ -97,6 +98,7 @@ async def test_requested_tokens_come_with_their_log_probabilities(client):
         ("token_ids", UserError, "does not return the token IDs.*--record-tokens"),
         ("logprobs", UserError, "does not return the token IDs.*--record-tokens"),
         ("a log-probability", EndpointError, "3 tokens, but 2 log-probabilities"),
+        ("NaN", EndpointError, "a log-probability that is not a finite number"),
     ],
 )
 async def test_a_server_that_omits_tokens_or_log_probabilities_is_reported(
@@ -106,9 +108,11 @@ async def test_a_server_that_omits_tokens_or_log_probabilities_is_reported(
     choice = answer["choices"][0]
     if missing == "a log-probability":
         choice["logprobs"]["content"].pop()
+    elif missing == "NaN":
+        choice["logprobs"]["content"][0]["logprob"] = math.nan
     else:
         (answer if missing in answer else choice).pop(missing)
-    body = msgspec.json.encode(answer).decode()
+    body = json.dumps(answer)
     async with ScriptedServer(echo, fault=lambda _: Fault(status=200, body=body)) as server:
         async with OpenAIChat(f"scripted@{server.base_url}", client=client, retries=0) as chat:
             with pytest.raises(error, match=words):
@@ -346,6 +350,28 @@ async def test_a_model_that_matches_a_listed_pattern_is_accepted(client):
             assert (await ask(chat)).content == "you said: hello there"
 
 
+@pytest.mark.parametrize(
+    ("listed", "model"),
+    [
+        ("openai/gpt-5.2", "openai/gpt-5.2:nitro"),
+        ("llama3:latest", "llama3"),
+        ("models/gemini-2.0-flash", "gemini-2.0-flash"),
+    ],
+)
+async def test_a_model_may_have_another_valid_form_than_the_listed_one(listed, model, client):
+    async with ScriptedServer(echo, model=listed) as server:
+        async with OpenAIChat(f"{model}@{server.base_url}", client=client) as chat:
+            assert (await ask(chat)).content == "you said: hello there"
+
+
+@pytest.mark.parametrize("status", [400, 401, 403])
+async def test_a_server_that_refuses_only_the_list_of_models_works(status, client):
+    refused = Fault(status=status, body="x-api-key header is required")
+    async with ScriptedServer(echo, models=refused) as server:
+        async with OpenAIChat(f"scripted@{server.base_url}", client=client) as chat:
+            assert (await ask(chat)).content == "you said: hello there"
+
+
 async def test_the_client_waits_for_a_server_that_loads_its_model(client):
     async with ScriptedServer(echo, models=Fault(status=503, body="loading")) as server:
         chat = OpenAIChat(f"scripted@{server.base_url}", client=client)
@@ -403,6 +429,55 @@ async def test_a_dialogue_that_is_too_long_is_retried_without_a_token_limit(unli
             else:
                 assert (await ask(chat)).content == "you said: hello there"
     assert [request.get("max_tokens") for request in server.requests] == [7, None]
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (400, "This model's maximum prompt length is 131072 but the request contains 136973 tokens."),
+        (400, "input length and `max_tokens` exceed context limit: 198000 + 4096 > 200000"),
+        (400, "Input is too long for requested model."),
+        (400, "Please reduce the length of the messages or completion."),
+        (400, "Range of input length should be [1, 129024]"),
+        (422, "`inputs` tokens + `max_new_tokens` must be <= 2048. Given: 2019 `inputs` tokens"),
+        (422, "Input validation error: `inputs` must have less than 4095 tokens. Given: 5000"),
+    ],
+)  # fmt: skip
+async def test_each_wording_of_a_dialogue_that_is_too_long_is_recognized(status, words, client):
+    async with ScriptedServer(echo, fault=lambda _: Fault(status=status, body=words)) as server:
+        async with OpenAIChat(f"scripted@{server.base_url}", client=client) as chat:
+            with pytest.raises(TooLongError):
+                await ask(chat)
+
+
+async def test_a_dialogue_reported_as_too_long_with_status_200_is_too_long(client):
+    body = '{"error": {"message": "no room", "code": "context_length_exceeded"}}'
+    async with ScriptedServer(echo, fault=lambda _: Fault(body=body)) as server:
+        async with OpenAIChat(f"scripted@{server.base_url}", client=client, retries=0) as chat:
+            with pytest.raises(TooLongError, match="no room"):
+                await ask(chat)
+
+
+@pytest.mark.parametrize("field", ["max_tokens", "max_completion_tokens"])
+async def test_a_token_limit_among_the_users_fields_is_the_limit(field, client):
+    too_long = Fault(status=400, body="prompt is too long")
+    async with ScriptedServer(echo, fault=lambda n: too_long if n > 1 else None) as server:
+        spec, extra = f"scripted@{server.base_url}", f'{{"{field}": 50}}'
+        async with OpenAIChat(spec, client=client, extra_body=extra) as chat:
+            await ask(chat, max_tokens=Suggested(4096))
+            with pytest.raises(TooLongError):
+                await ask(chat)
+    limits = [{name: n for name, n in sent.items() if "tokens" in name} for sent in server.requests]
+    assert limits == [{field: 50}, {field: 50}, {}]
+
+
+async def test_an_account_without_credit_is_a_user_error(client):
+    fault = Fault(status=402, body="Insufficient credits")
+    async with ScriptedServer(echo, fault=lambda n: fault if n > 1 else None) as server:
+        async with OpenAIChat(f"scripted@{server.base_url}", client=client) as chat:
+            await ask(chat)
+            with pytest.raises(UserError, match="no quota left .*Insufficient credits"):
+                await ask(chat)
 
 
 def refusal(name, code, message):
@@ -527,6 +602,12 @@ def completion_body(**fields):
         (completion_body(usage="none"), "hi", ""),
         (completion_body().replace(b'"hi"', b'"\\ud800hi"'), "?hi", ""),
         (completion_body(content=None, refusal="I cannot"), "I cannot", ""),
+        (
+            completion_body().replace(b'"prompt_tokens":1', b'"prompt_tokens":1' + b"0" * 400),
+            "hi",
+            "",
+        ),
+        (completion_body(usage={"prompt_tokens": 2**64 - 1}), "hi", ""),
     ],
 )
 async def test_replies_in_nonstandard_formats_are_read(body, content, thoughts, client):
@@ -535,6 +616,40 @@ async def test_replies_in_nonstandard_formats_are_read(body, content, thoughts, 
         async with OpenAIChat(f"scripted@{server.base_url}", client=client, retries=0) as chat:
             reply = await ask(chat)
     assert (reply.content, reply.thoughts) == (content, thoughts)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (
+            completion_body(content=[{"text": [0]}]).replace(b"0", b"[" * 900 + b"]" * 900, 1),
+            "malformed",
+        ),
+        (msgspec.json.encode({"error": {"message": "x", "code": "9" * 5000}}), "server_error"),
+    ],
+)
+async def test_a_response_with_extreme_values_is_an_endpoint_error(body, kind, client):
+    async with ScriptedServer(echo, fault=lambda _: Fault(body=body)) as server:
+        async with OpenAIChat(f"scripted@{server.base_url}", client=client, retries=0) as chat:
+            with pytest.raises(EndpointError) as error:
+                await ask(chat)
+    assert error.value.kind == kind
+
+
+async def test_a_request_id_with_invalid_bytes_is_cleaned(client):
+    async def serve(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        body = completion_body()
+        head = b"HTTP/1.1 200 OK\r\nConnection: close\r\nX-Request-Id: \xff\xfe\r\n"
+        writer.write(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        async with OpenAIChat(f"scripted@{url}", client=client, retries=0) as chat:
+            reply = await ask(chat)
+    assert reply.delivery
+    assert reply.delivery.request_id.encode()
 
 
 @pytest.mark.parametrize("finish", ["stop", "content_filter", "tool_calls"])
@@ -616,6 +731,44 @@ def test_an_invalid_address_is_refused_with_a_valid_spelling(spec, suggestion):
         parse_spec(spec)
 
 
+@pytest.mark.parametrize(
+    "url", ["http://[::1/v1", "http://127.0.0.1:99999/v1", "http://h:x/v1", "http://h:0/v1"]
+)
+def test_an_invalid_host_or_port_is_refused(url):
+    with pytest.raises(UserError, match="is not a URL; write http://"):
+        parse_spec(f"m@{url}")
+
+
+def test_a_password_in_a_url_is_refused_and_not_repeated(monkeypatch):
+    for spec in ("m@http://user:pw@h/v1", "m@http://h/v1,https://pw@h:1/v1"):
+        with pytest.raises(UserError, match="user name or a password.*api_key_env=NAME") as error:
+            parse_spec(spec)
+        assert "pw" not in str(error.value)
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://user:pw@h")
+    with pytest.raises(UserError, match="^AZURE_OPENAI_ENDPOINT: the URL contains a user name"):
+        OpenAIChat("gpt", azure=True)
+
+
+def test_a_wrong_base_url_in_the_environment_is_named_and_an_empty_one_is_ignored(monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", "localhost:8000/v1")
+    with pytest.raises(UserError, match="^OPENAI_BASE_URL: `localhost:8000/v1` is not a URL"):
+        parse_spec("gpt-4o")
+    monkeypatch.setenv("OPENAI_BASE_URL", "")
+    assert parse_spec("gpt-4o") == ("gpt-4o", ("https://api.openai.com/v1",))
+
+
+def test_spaces_around_a_key_are_removed_and_other_invalid_characters_refused(monkeypatch):
+    monkeypatch.setenv("OTHER", " sk-secret\n")
+    assert api_key_for("http://elsewhere:1/v1", "OTHER") == "sk-secret"
+    for key in ("sk-se\ncret", "sk-s\u00e9cret"):
+        monkeypatch.setenv("OTHER", key)
+        with pytest.raises(
+            UserError, match="^OTHER: the key contains a control character"
+        ) as error:
+            api_key_for("http://elsewhere:1/v1", "OTHER")
+        assert "sk-" not in str(error.value)
+
+
 def test_a_key_is_never_sent_to_another_server(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     monkeypatch.setenv("OPENROUTER_API_KEY", "router")
@@ -652,6 +805,21 @@ async def test_azure_requests_use_deployment_version_and_key(monkeypatch):
         "/openai/deployments/scripted/chat/completions?api-version=2025-01-01-preview"
     ]
     assert server.headers[0]["api-key"] == "secret"
+
+
+async def test_a_refusal_by_azure_names_the_server_and_the_deployment(monkeypatch):
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "secret")
+    monkeypatch.setenv("OPENAI_API_VERSION", "2025-01-01-preview")
+    async with ScriptedServer(echo, fault=lambda _: Fault(status=404, body="nope")) as server:
+        root = server.base_url.removesuffix("/v1")
+        monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", root)
+        async with OpenAIChat("scripted", azure=True) as chat:
+            with pytest.raises(UserError) as error:
+                await ask(chat)
+    assert str(error.value) == (
+        f"{root}/openai/deployments/scripted/chat/completions does not exist, or does not have the "
+        "model (HTTP 404: nope)"
+    )
 
 
 @pytest.mark.parametrize("missing", AZURE_VARIABLES)

@@ -162,6 +162,14 @@ async def test_questions_are_answered_from_the_target(
     assert reply.content.count("should be") <= MOST_DIFFERENCES
 
 
+async def test_blocks_side_by_side_are_not_called_one_column(human: KeylessHuman) -> None:
+    column = '<div style="width:300px"><img src="https://picsum.photos/300/200"><p>A card</p></div>'
+    page = f'<html><body><h1>Shop</h1><div style="display:flex">{column * 3}</div></body></html>'
+    shop = Task(id="s", domain="frontend", request="s", hidden=Hidden(reference=page))
+    reply = await human.respond(shop, _heard("How many columns?"))
+    assert "one column" not in reply.content
+
+
 async def test_questions_about_elements_the_target_lacks_are_answered_with_no(
     human: KeylessHuman,
 ) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import pickle
+import sys
 import textwrap
 
 import pytest
@@ -67,6 +70,42 @@ def test_a_class_in_a_file_is_built_with_the_arguments(module):
     assert plugins.describe(agent)["source"] != said["source"]
 
 
+def test_files_with_the_same_name_have_separate_hashes_and_can_import_and_pickle(tmp_path):
+    source = "import helper\n\n\nclass Mine:\n    async def {}: return helper.TEXT\n"
+    for role, method in (("agent", "reply(self, dialogue)"), ("human", "respond(self, task, it)")):
+        (tmp_path / role).mkdir()
+        (tmp_path / role / "mine.py").write_text(source.format(method))
+        (tmp_path / role / "helper.py").write_text("TEXT = 'hello'\n")
+    agent = plugins.resolve("agent", f"{tmp_path}/agent/mine.py:Mine", {})
+    human = plugins.resolve("human", f"{tmp_path}/human/mine.py:Mine", {})
+    first, second = plugins.describe(agent), plugins.describe(human)
+    assert first["class"] == second["class"] == "mine:Mine"
+    (tmp_path / "agent/mine.py").write_text("# changed")
+    assert plugins.describe(agent)["source"] not in (first["source"], second["source"])
+    assert plugins.describe(human) == second
+    for each in (agent, human):
+        assert type(pickle.loads(pickle.dumps(each))) is type(each)
+
+
+def test_a_file_with_the_name_of_a_loaded_module_does_not_replace_the_module(
+    tmp_path, monkeypatch
+):
+    monkeypatch.syspath_prepend(tmp_path)  # at the end of the test, sys.path is restored
+    file = tmp_path / "json.py"
+    file.write_text("class Mine:\n    async def reply(self, dialogue): ...\n")
+    agent = plugins.resolve("agent", f"{file}:Mine", {})
+    assert sys.modules["json"] is json
+    assert plugins.describe(agent)["class"] == "json:Mine"
+
+
+def test_an_edited_file_is_imported_again(module):
+    module.write_text(module.read_text().replace('"hi"', '"welcome"'))
+    first = plugins.resolve("agent", f"{module}:Mine", {})
+    module.write_text(module.read_text().replace('"welcome"', '"good evening"'))
+    second = plugins.resolve("agent", f"{module}:Mine", {})
+    assert (first.greeting, second.greeting) == ("welcome", "good evening")
+
+
 def test_an_instance_in_a_file_is_used_unchanged(module):
     assert plugins.resolve("agent", f"{module}:ready", {}).greeting == "ready"
 
@@ -105,12 +144,12 @@ def test_an_installed_name_is_found_and_its_argument_follows_the_colon(monkeypat
         (
             "{module}",
             {},
-            "a file can have several objects; choose the agent with .*my_agents.py:NAME",
+            "choose the agent with .*py:NAME; the file defines Mine, Broken, .*, Garbled, speak, ready$",
         ),
         (
             "openai",
             {},
-            "'spec'; argument after the colon: spec; arguments for --agent-arg NAME=VALUE: prompt",
+            "--agent openai: write openai:MODEL or openai:MODEL@URL$",
         ),
         (
             "{module}:Needy",
@@ -122,18 +161,50 @@ def test_an_installed_name_is_found_and_its_argument_follows_the_colon(monkeypat
             {},
             "NAME=VALUE: messages, model; if the function itself is the agent, its first",
         ),
-        ("{module}:Nobody", {}, "my_agents.py has no `Nobody`"),
+        ("{module}:Nobody", {}, "has no `Nobody`; the file defines Mine, Broken, .*speak, ready$"),
+        (
+            "{module}:Brokn",
+            {},
+            r"no `Brokn`; did you mean `Broken`\? The file defines Mine, Broken,",
+        ),
         ("blank:nothing", {}, "nothing may follow the colon; it has no arguments for --agent-arg$"),
-        ("demonstrator", {"slip": 1}, "no argument `slip`; did you mean `slips`"),
+        (
+            "demonstrator",
+            {"slip": 1},
+            r"no argument `slip`; did you mean `slips`\? Arguments for --agent-arg NAME=VALUE: knows",
+        ),
         (
             "{module}:Mine",
             {"volume": 1},
             "no argument `volume`; arguments for --agent-arg NAME=VALUE: greeting",
         ),
+        (
+            "openai:m@http://h:1/v1",
+            {"max_tokens": "many"},
+            "^--agent-arg max_tokens=many: expected `int`, got `str`$",
+        ),
+        ("openai:m@http://h:1/v1", {"max_tokens": 0}, "max_tokens=0: expected `int` >= 1$"),
+        ("openai:m@http://h:1/v1", {"timeout": 0}, "timeout=0: expected `float` > 0"),
+        (
+            "openai:m@http://h:1/v1",
+            {"temperature": "hot"},
+            "temperature=hot: expected `float`, got `str`$",
+        ),
+        (
+            "openai:m@http://h:1/v1",
+            {"max_completion_tokens": "x"},
+            "max_completion_tokens=x: expected a whole",
+        ),
+        ("http://127.0.0.1:1", {"retries": -1}, "^--agent-arg retries=-1: expected `int` >= 0$"),
+        ("cmd:true", {"startup_timeout": "x"}, "startup_timeout=x: expected `float`, got `str`$"),
         ("{module}:Broken", {}, "building it failed\nRuntimeError: no license"),
         ("{module}:Garbled", {}, r"building it failed\nJSONDecodeError: .* \(my_agents.py:\d+\)"),
         ("{module}:Plain", {}, "`reply` of my_agents:Plain must be `async def`"),
-        ("{module}:Mute", {}, "my_agents:Mute has no method `reply`"),
+        (
+            "{module}:Mute",
+            {},
+            r"my_agents:Mute has no method `reply`; define `async def reply\(self, dialogue\)`, or `open\(",
+        ),
     ],
 )
 def test_an_invalid_spec_raises_an_error_that_explains_it(module, spec, args, message):

@@ -17,6 +17,7 @@ from colbench.cli import main
 from colbench.evaluation import Observer
 from colbench.messages import ANSWER_MARKER
 from colbench.rollout import read_rollouts, without_times
+from colbench.shards import in_shard
 from sweet_rl_trainer.agents.continuations import HarnessContinuations, Opening
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'colbench[ray]'")
@@ -211,6 +212,14 @@ def test_a_run_that_lost_all_nodes_continues_on_a_new_one(nodes):
     run = evaluate_while(nodes, exchange, after=2, **mine("Slow"))
     assert len(list(Path().glob("worker-*"))) == 2
     assert [rollout.failure for rollout in run.rollouts] == [None] * 6
+
+
+@pytest.mark.weekly
+def test_a_shard_without_dialogues_ends_at_once(nodes):
+    nodes.add()
+    (task,) = colbench.load_tasks("bundled:backend", limit=1)
+    empty = next(n for n in (1, 2, 3) if not in_shard((n, 3), task.id, task.hash, 0))
+    assert evaluate(nodes, **BACKEND, limit=1, shard=(empty, 3)).rollouts == []
 
 
 @pytest.mark.weekly

@@ -194,7 +194,13 @@ async def test_a_dialogue_without_an_agent_message_raises_a_simulator_error() ->
 
 @pytest.mark.parametrize(
     "reference",
-    ["def f(:", "'\0'", "x = " + "(" * 3000 + ")" * 3000, "x = " + "+".join("a" * 900)],
+    [
+        "def f(:",
+        "'\0'",
+        "x = " + "(" * 3000 + ")" * 3000,
+        "x = " + "+".join("a" * 900),
+        f"def f(a):\n    return 0x1{'0' * 4000}",
+    ],
 )
 def test_an_unreadable_reference_raises_a_simulator_error(reference: str) -> None:
     hidden = Hidden(reference=reference)
@@ -245,6 +251,17 @@ def test_a_huge_message_gets_a_short_reply() -> None:
         ("10 if late else 0", "10 if the late is set, otherwise 0"),
         ("[]", "an empty list"),
         ("-3.0", "minus 3"),
+        ("1" + "0" * 400, "1" + "0" * 400),
+        ("~mask", "the bitwise inverse of the mask"),
+        ("items[::2]", "the items, only the first of every 2"),
+        ("items[1::n]", "the items from position 1 on, only the first of every n"),
+        ("items[::-1]", "the items in reverse order"),
+        ("items[4::-2]", "the items from position 4 back to the beginning, only the first of every 2"),
+        ("max(xs, default=0)", "the largest of xs (0 if there is none)"),
+        ("sum((x * x for x in xs), 10)", "the sum of the item times the item over each item in xs, starting at 10"),
+        ("sorted(names, reverse=down)", "the names sorted, highest first if the down is set, otherwise lowest first"),
+        ("[i for i, x in enumerate(xs, start=1)]", "the position (counting from 1), for each item in xs"),
+        ("[i for i, x in enumerate(xs, 10)]", "the position (counting from 10), for each item in xs"),
     ],
 )  # fmt: skip
 def test_expressions_are_stated_in_words(code: str, said: str) -> None:
@@ -265,6 +282,16 @@ def test_expressions_are_stated_in_words(code: str, said: str) -> None:
         ("old and not new", "the old is set and the new is not set", "the old is not set or the new is set"),
         ("has_card", "it has card", "it has no card"),
         ("any(w in s for w in words)", "at least one of the words is in s", "none of the words is in s"),
+        (
+            "all(w in s for w in words if w != t)",
+            "for every word in the words where the word is not t, the word is in s",
+            "not for every word in the words where the word is not t, the word is in s",
+        ),
+        (
+            "any(word in s for line in text for word in line)",
+            "there is a line in the text with a word in the line where the word is in s",
+            "there is no line in the text with a word in the line where the word is in s",
+        ),
         ("name.startswith('Mc')", 'the name starts with "Mc"', 'the name does not start with "Mc"'),
         ("isinstance(n, (str, dict))", "n is a text or dictionary", "n is not a text or dictionary"),
     ],
@@ -296,6 +323,59 @@ def points(age, trained):
     assert "If the age is below 10, you add 3 to the score." in sentences
     assert 'If the age is below 10 and the trained is not set, it returns "wild".' in sentences
     assert "The score starts at 0." in sentences
+
+
+MATCH = """
+def fee(kind, days):
+    match kind:
+        case "day":
+            return 3
+        case "week" | "month" if days > 2:
+            return 7
+        case None:
+            return 1
+        case str():
+            return 4
+        case {"size": 2}:
+            return 8
+        case [first, *_]:
+            return first
+        case _:
+            return 0
+"""
+
+
+def test_a_match_statement_is_stated_as_conditions() -> None:
+    assert [fact.sentence for fact in code_facts(MATCH)] == [
+        'The kind can be "day", "week" or "month".',
+        "You give the days as a number.",
+        'If the kind is "day", it returns 3.',
+        'If the kind is "week" or "month" and the days are above 2, it returns 7.',
+        "If the kind is not given, it returns 1.",
+        "If the kind is a text, it returns 4.",
+        'If the kind is a dictionary with "size" being 2, it returns 8.',
+        "If the kind is the first and the anything, it returns the first.",
+        "In all other cases, it returns 0.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        ("def f(price=1, /, *, bonus=2): return price", "If not given, the price is 1."),
+        ("def f(price=1, /, *, bonus=2): return price", "If not given, the bonus is 2."),
+        (
+            "def f(n):\n    while n:\n        n -= 3\n    else:\n        n += 100",
+            "You add 100 to n.",
+        ),
+        ("def f(name): return name or 'unknown'", "It returns a text."),
+        ("def f(name): return name and name.isdigit()", "It returns True or False."),
+    ],
+)
+def test_defaults_the_end_of_a_loop_and_the_kind_of_a_choice_are_facts(
+    source: str, sentence: str
+) -> None:
+    assert sentence in [fact.sentence for fact in code_facts(source)]
 
 
 def test_sentences_fit_in_a_reply_and_do_not_look_like_code() -> None:

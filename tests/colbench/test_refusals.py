@@ -60,6 +60,12 @@ def test_a_mistake_is_refused_with_exit_code_2_and_no_file_is_written(
         (["eval", "--limt=3"], "colbench eval ", "--limt=3; did you mean `--limit`?"),
         (["eval", "--agen", "blank"], "colbench eval ", "--agen blank; did you mean `--agent`?"),
         (["report", "a", "b"], "colbench report ", "unrecognized arguments: b\n"),
+        (
+            ["sweep", "runs.toml", "--max-turns", "5"],
+            "colbench sweep ",
+            "--max-turns 5; settings of the runs belong in [base] of FILE: max_turns = …\n",
+        ),
+        (["sweep", "runs.toml", "--ot=x"], "colbench sweep ", "did you mean `--out`?\n"),
         (["evall"], "colbench [-h]", "did you mean `eval`?"),
         (["tasks", "shwo"], "colbench tasks ", "did you mean `show`?"),
         (["leaderboard", "bild"], "colbench leaderboard ", "did you mean `build`?"),

@@ -100,6 +100,12 @@ async def test_the_advice_distinguishes_token_limit_failures_from_others():
     assert reasons == {"every reply was empty (finish_reason: stop (2))"}
 
 
+async def test_replies_with_only_private_text_are_scored():
+    async with ScriptedServer(lambda _: "I think about the rounding.\nOUTPUT:") as server:
+        done = await run(server, max_turns=2)
+    assert [(each.answer, each.failure) for each in done.rollouts] == [("", None)] * 4
+
+
 async def test_thoughts_of_agent_and_human_are_recorded_but_never_said():
     def thinks(messages):
         return f"<think>The secret. {ANSWER}</think>{asks_once(messages)}"

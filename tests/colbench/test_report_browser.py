@@ -16,6 +16,8 @@ import colbench
 from colbench.config import RunConfig
 from colbench.pages.render import Render
 from colbench.pages.store import RenderStore, render_key
+from colbench.report.cells import measure
+from colbench.report.page import render_pages
 from colbench.report.write import write_report
 from colbench.rollout import Rollout, Turn, encode_rollout
 from colbench.run_folder import RunFolder, RunRecord, TaskSource
@@ -36,7 +38,7 @@ def rollout(name: str, trial: int, layout: float, cosine: float | None) -> Rollo
     return Rollout(
         key=f"{name}/{trial}",
         task_id=name,
-        task_hash="h",
+        task_hash=next(task.hash for task in TASKS if task.id == name),
         domain="frontend",
         trial=trial,
         seed=0,
@@ -235,3 +237,61 @@ async def test_a_dialogue_shows_which_facts_were_revealed_and_which_never(page, 
         assert name.replace("_", " ") in heads
     verdicts = page.locator("dialog .verdict")
     assert await verdicts.count() == 1  # because the official mode gives this answer the same value
+
+
+async def test_the_columns_of_the_table_have_their_heads_on_a_phone(tmp_path, store, page, failing):
+    await page.set_viewport_size(PHONE)
+    for folder in (failing, run_folder(tmp_path / "run", 0.5)):
+        await page.goto((folder / "report.html").as_uri())
+        heads = await page.locator(".list thead th:visible").all_inner_texts()
+        assert await page.locator(".list tbody tr").first.locator("> :visible").count() == len(
+            heads
+        )
+
+
+async def test_a_run_without_known_decisions_has_no_column_of_revealed_decisions(
+    tmp_path, store, page, failing
+):
+    for folder, number in ((failing, 1), (run_folder(tmp_path / "run", 0.5), 0)):
+        await page.goto((folder / "report.html").as_uri())
+        heads = page.locator(".list th[scope=col]")
+        assert await heads.filter(has_text="Revealed").count() == number
+
+
+async def test_only_the_task_that_was_opened_last_is_shown(page, failing):
+    await page.goto((failing / "report.html").as_uri())
+    await page.evaluate(
+        """() => {
+          window.seen = 0;
+          const content = document.querySelector("dialog .content");
+          const count = () => { window.seen += content.querySelector(".verdict") ? 1 : 0; };
+          new MutationObserver(count).observe(content, { childList: true });
+          lists[0].tasks.slice(0, 3).forEach((task) => openTask(lists[0], task));
+        }"""
+    )
+    await page.locator("dialog .verdict").first.wait_for()
+    await page.evaluate("new Promise((resolve) => setTimeout(resolve, 300))")
+    assert await page.evaluate("seen") == 1
+    assert await page.evaluate("opened === lists[0].tasks[2]")
+
+
+async def test_a_malformed_link_opens_no_task(page, failing):
+    await page.goto(f"{(failing / 'report.html').as_uri()}#task=%E0%A4%A")
+    await page.locator(".list tbody tr").first.wait_for()
+    assert await page.locator("dialog[open]").count() == 0
+
+
+async def test_links_to_tasks_of_a_large_report_lead_to_the_list_of_its_pages(
+    tmp_path, page, failing
+):
+    run = colbench.load_run(failing)
+    measured = measure(run.tasks, 1, run.folder.latest())
+    with run.folder.reader() as dialogues:
+        pages = render_pages(run.report, run.record, measured.cells, dialogues, {}, large=1)
+        for name, content in pages:
+            (tmp_path / name).write_text(content, "utf-8")
+    for link in ("[data-filter]", "[data-find]"):
+        await page.goto((tmp_path / "report.html").as_uri())
+        await page.locator(link).first.click()
+        await page.wait_for_url("**/report.html#tasks-backend")
+        assert await page.locator("#tasks-backend .parts a").count() == 1

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from colbench.config import RunConfig
+from colbench.console import output
 from colbench.report.console import FEWEST, LINES, print_report, render_table
 from colbench.report.summary import summarize
 from colbench.rollout import Failure, Rollout, Turn
@@ -23,7 +24,7 @@ def rollout(number: int, value: float, official: float, failure: Failure | None 
     return Rollout(
         key=str(number),
         task_id=f"t{number}",
-        task_hash="h",
+        task_hash=TASKS[number].hash,
         domain="backend",
         trial=0,
         seed=0,
@@ -84,7 +85,7 @@ def test_the_table_shows_rates_modes_and_their_difference():
     assert table["success rate, official"].startswith("0.0%")
     assert table["official − default, success"].startswith("−33.3 points")
     assert table["official − default, tests"].startswith("−33.3 points")
-    assert table["tasks"].startswith("3 fewer than 30")
+    assert table["scored tasks"].startswith("3 fewer than 30")
     assert "unscored" not in table
 
 
@@ -178,7 +179,7 @@ def test_the_short_report_omits_empty_rows_and_ends_with_next_commands(capsys):
     shown = printed([rollout(0, 1.0, 0.0), rollout(1, 0.5, 0.5), rollout(2, 0.0, 0.0)], capsys)
     rows = {line[2:].split("  ")[0]: line for line in shown if line.startswith("  ")}
     assert "tests passed; 1 of 3 verdicts differ" in rows["official scoring"]
-    assert "2 wrong code" in rows["failed"]
+    assert rows["failed"].split()[1:] == ["2", "all", "wrong", "code"]
     assert not {"unscored", "ask F1", "agent tokens", "leaked by human", "cosine"} & rows.keys()
     assert not any(line.rstrip().endswith(("–", "not counted", " 0")) for line in rows.values())
     assert shown[-3:] == [
@@ -194,3 +195,25 @@ def test_the_other_scoring_mode_is_shown_only_if_it_differs():
     same = [rollout(0, 1.0, 1.0), rollout(1, 0.5, 0.5), rollout(2, 0.0, 0.0)]
     assert not any("official" in label for label in lines(same))
     assert any("official" in label for label in lines([rollout(0, 1.0, 0.0), *same[1:]]))
+
+
+def test_the_folder_in_a_printed_command_is_quoted(capsys):
+    print_report(summarize(TASKS, 1, [], RunConfig()), Path("my run"), short=True)
+    assert "colbench report 'my run'" in capsys.readouterr().out
+
+
+def test_escape_sequences_in_a_warning_are_not_sent_to_the_terminal(capsys):
+    report = replace(summarize(TASKS, 1, [], RunConfig()), warnings=("\x1b[2Jgone",))
+    print_report(report, Path("runs/x"))
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_the_table_keeps_its_intervals_in_a_narrow_terminal(capsys, monkeypatch):
+    shown = []
+    for columns in ("80", "40"):
+        monkeypatch.setenv("COLUMNS", columns)
+        with output(as_json=False, quiet=False):
+            print_report(summarize(TASKS, 1, [rollout(0, 0.25, 0.25)], RunConfig()), Path("x"))
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1]
+    assert "95% interval" in shown[0]

@@ -54,7 +54,7 @@ def cell(name: str, score: Score | None, *turns: Turn, trial: int = 0, **rest: o
     return Rollout(
         key=f"{name}/{trial}",
         task_id=name,
-        task_hash="h",
+        task_hash=task(name).hash,
         domain="frontend",
         trial=trial,
         seed=0,
@@ -224,10 +224,9 @@ def test_scoring_modes_of_pages_are_compared_by_the_cosine():
 
 def test_a_run_of_both_domains_reports_both():
     tests = Score(scorer="t", value=1.0, success=True)
-    code = msgspec.structs.replace(cell("b", tests, turn()), domain="backend")
-    report = summarize(
-        [task("a"), task("b", "backend")], 1, [cell("a", judged(0.8, 0.5)), code], CONFIG
-    )
+    other = task("b", "backend")
+    code = msgspec.structs.replace(cell("b", tests, turn()), domain="backend", task_hash=other.hash)
+    report = summarize([task("a"), other], 1, [cell("a", judged(0.8, 0.5)), code], CONFIG)
     assert report.domains["backend"].success_rate.mean == 1.0
     assert list(report.domains["backend"].metrics) == ["success", "tests_passed"]
     assert report.domains["frontend"].value.mean == 0.8

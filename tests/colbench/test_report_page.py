@@ -63,7 +63,7 @@ def rollout(name: str, value: float = 1.0) -> Rollout:
     return Rollout(
         key=name,
         task_id=name,
-        task_hash="h",
+        task_hash=task(name).hash,
         domain="backend",
         trial=0,
         seed=0,
@@ -173,7 +173,7 @@ def test_dialogues_are_compressed_next_to_a_plain_index(page):
             "values": [1.0, 1.0],
             "success": True,
             "class": None,
-            "told": None,
+            "told": [1, 2],
             "turns": 2,
             "words": 3,
             "ended": "answer",
@@ -200,7 +200,7 @@ def test_numbers_and_charts_are_in_the_page_without_javascript(page):
     text = " ".join(text for name, text in page.texts if name not in {"script", "style"})
     assert "Success rate" in text
     assert "100.0%" in text
-    assert "tasks: the intervals are rough" in text
+    assert "scored tasks: the intervals are rough" in text
     assert "need JavaScript" in text
     assert ATTACK in text
     assert [each["aria-label"] for each in page.all("svg") if "aria-label" in each] == [
@@ -232,7 +232,7 @@ def test_a_run_without_rollouts_has_a_report(tmp_path):
 
 def test_the_error_for_an_unwritable_report_names_its_file(tmp_path):
     folder = run_folder(tmp_path / "run", [rollout("a")])
-    (folder.path / ".report.html.new").mkdir()
+    (folder.path / "report.html").mkdir()
     with pytest.raises(UserError, match=r"report\.html"):
         write_report(folder, [task("a")], CONFIG)
 

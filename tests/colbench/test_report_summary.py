@@ -8,6 +8,7 @@ from colbench.errors import UserError
 from colbench.messages import Usage
 from colbench.registry import get_domain
 from colbench.report.brief import brief
+from colbench.report.facts import sections
 from colbench.report.summary import summarize
 from colbench.report.view import domain_view
 from colbench.rollout import Failure, Leak, Rollout, Turn
@@ -42,7 +43,7 @@ def cell(
     return Rollout(
         key=f"{name}/{trial}",
         task_id=name,
-        task_hash="h",
+        task_hash=task(name).hash,
         domain="backend",
         trial=trial,
         seed=0,
@@ -123,6 +124,20 @@ def test_rollouts_of_unplanned_cells_are_ignored_and_counted():
     assert report.domains["backend"].success_rate.mean == 1.0
 
 
+def test_a_dialogue_on_an_earlier_version_of_a_task_does_not_count():
+    old = msgspec.structs.replace(cell("a", 1.0), task_hash="old")
+    report = summarize([task("a")], 1, [old], CONFIG)
+    assert report.ignored == 1
+    assert report.domains["backend"].missing == 1
+
+
+def test_the_turns_of_a_report_end_with_the_longest_dialogue():
+    config = RunConfig(max_turns=1_000_000)
+    domain = backend("ab", [cell("a", 1.0, turns=talk(3)), cell("b", 1.0)], config=config)
+    assert [each.turn for each in domain.by_turn] == [1, 2, 3]
+    assert domain.turns.distribution == (1, 0, 1)
+
+
 def test_trials_are_averaged_by_task_and_give_pass_k():
     results = {"a": [1.0, 1.0], "b": [1.0, 0.0]}
     rollouts = [cell(n, v, trial=t) for n, row in results.items() for t, v in enumerate(row)]
@@ -130,6 +145,25 @@ def test_trials_are_averaged_by_task_and_give_pass_k():
     assert domain.cells == 4
     assert [each.rate.mean for each in domain.pass_k] == [0.75, 0.5]
     assert [each.tasks for each in domain.pass_k] == [2, 2]
+
+
+def test_tasks_with_a_scored_dialogue_are_counted():
+    rollouts = [cell("a", 1.0), cell("a", 0.0, trial=1), cell("b", 0.5), lost("c")]
+    assert backend("abc", rollouts, trials=2).scored_tasks == 2
+
+
+def test_few_scored_tasks_give_a_warning_however_many_were_planned():
+    names = [f"t{n}" for n in range(31)]
+    rollouts = [cell(name, 0.5 if name != "t0" else 0.0) for name in names]
+    for scored, warned in ((29, True), (31, False)):
+        report = backend(names, rollouts[:scored])
+        page, facts = (
+            domain_view(get_domain("backend"), report, []),
+            sections(get_domain("backend"), report),
+        )
+        assert ("the intervals are rough" in page.scoring) == warned
+        notes = [fact.note for section in facts for fact in section.facts]
+        assert any("the intervals are rough" in note for note in notes) == warned
 
 
 def test_a_single_trial_has_no_pass_k():
@@ -252,6 +286,11 @@ def test_leaks_add_up_over_a_dialogue():
     assert domain.leaks.dialogues == 2
     assert (domain.leaks.identifiers.mean, domain.leaks.identifiers.max) == (0.25, 0.5)
     assert domain.leaks.literals.max == 1.0
+    (leaked,) = (
+        f for f in brief(get_domain("backend"), domain, 40) if f.label == "leaked by human"
+    )
+    assert leaked.value == "50.0%"
+    assert leaked.note == "of the reference's literals, unasked;\nidentifiers 25.0%, n-grams 0.0%"
 
 
 def test_failures_are_counted_by_boundary_with_their_most_frequent_reasons():
@@ -268,6 +307,13 @@ def test_failures_are_counted_by_boundary_with_their_most_frequent_reasons():
         ("timeout", 2),
         ("refused", 1),
     ]
+
+
+def test_the_summary_in_the_terminal_shortens_a_long_address_and_keeps_its_beginning():
+    url = "http://127.0.0.1:8000/v1/a/rather/long/path/chat/completions"
+    report = backend("a", [lost("a", reason=f"the server at {url} answered 500")])
+    notes = {fact.label: fact.note for fact in brief(get_domain("backend"), report, 40)}
+    assert notes["simulator failed"] == f"the server at\n{url[:40]}… …"
 
 
 def test_values_are_counted_in_tenths_without_rounding_to_0_or_1():
@@ -313,9 +359,13 @@ def test_unmeasured_answers_are_counted_and_their_notes_come_first():
     scores = [Score(scorer="t", value=0.0, success=None, outcome=o, note=n) for o, n in notes]
     tasks = [task(str(number), "frontend") for number in range(len(scores))]
     cells = [
-        msgspec.structs.replace(cell(each.id, 0.0), domain="frontend", scores={"default": score})
+        msgspec.structs.replace(
+            cell(each.id), domain="frontend", task_hash=each.hash, scores={"default": score}
+        )
         for each, score in zip(tasks, scores, strict=True)
     ]
     report = summarize(tasks, 1, cells, CONFIG).domains["frontend"]
     assert report.outcomes == {"varies": 1, "timeout": 1}
     assert [note.reason for note in report.notes] == ["v", "t", "a", "b", "c"]
+    (noted,) = (s for s in sections(get_domain("frontend"), report) if s.title == "Notes on scores")
+    assert [fact.label for fact in noted.facts[1:3]] == ["1 dialogue", "2 dialogues"]

@@ -9,6 +9,7 @@ from huggingface_hub import DatasetCard
 from huggingface_hub._eval_results import parse_eval_result_entries
 
 from colbench.cli import main
+from colbench.result_formats.every_eval_ever import record
 from colbench.run import load_run
 
 SCHEMA = Path(__file__).parents[1] / "vendor" / "every_eval_ever" / "eval.schema.json"
@@ -46,6 +47,11 @@ def test_a_second_export_of_a_run_replaces_its_record(run, tmp_path):
     for _ in range(2):
         assert export(str(run), "--format", "every-eval-ever", "--out", str(tmp_path)) == 0
     assert len(list(tmp_path.rglob("*.json"))) == 1
+
+
+def test_each_record_has_its_own_evaluation_id(run):
+    first, second = (record(load_run(run))["evaluation_id"] for _ in range(2))
+    assert first != second
 
 
 def test_the_hubs_own_client_reads_the_exported_file(run, tmp_path, capsys):

@@ -224,3 +224,37 @@ except UserError as error:
     content = (tmp_path / "rollouts.jsonl").read_bytes()
     assert content.endswith(b"}\n")
     assert 0 < len(content) <= 2500
+
+
+def test_the_record_lists_the_versions_of_all_attempts_that_ran_dialogues(tmp_path, caplog):
+    folder = RunFolder(tmp_path)
+    first = replace(record(), commit="a", environments={"backend": "x"})
+    second = replace(record(), commit="b", environments={"backend": "x"})
+    with folder.writing(first) as writer:
+        folder.note_versions(first)
+        writer.append(rollout("a"))
+    begin(folder, second)
+    assert folder.record().commit == "a"
+    for _ in range(2):
+        with folder.writing(second):
+            folder.note_versions(second)
+    assert folder.record().commit == "a | b"
+    assert folder.record().environments == {"backend": "x"}
+    assert [each.getMessage() for each in caplog.records] == [
+        "commit differs from that of earlier dialogues: a | b"
+    ]
+
+
+def test_a_refusal_distinguishes_a_string_from_a_number(tmp_path):
+    folder = RunFolder(tmp_path)
+    with folder.writing(record(agent_args={"size": "1"})) as writer:
+        writer.append(rollout("a"))
+    with pytest.raises(UserError, match="config.agent_args.size: '1' -> 1"):
+        begin(folder, record(agent_args={"size": 1}))
+
+
+def test_a_file_that_cannot_be_written_leaves_no_draft(tmp_path):
+    (tmp_path / "run.json").mkdir()
+    with pytest.raises(UserError, match=r"run\.json: cannot be written"):
+        RunFolder(tmp_path).save(record())
+    assert [each.name for each in tmp_path.iterdir()] == ["run.json"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+import gc
+from contextlib import ExitStack, asynccontextmanager
 
 import pytest
 from msgspec.structs import replace
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 from colbench.cell_queue import GIVE_UP_AFTER
 from colbench.cells import plan
 from colbench.errors import EndpointError, SandboxError, SimulatorError, UserError
+from colbench.event_loop import COLLECTED_AFTER, RARE_COLLECTIONS
 from colbench.messages import Message
 from colbench.rollout import decode_line, encode_rollout
 from colbench.runner import Runner
@@ -188,6 +190,15 @@ async def test_a_run_stops_after_too_many_endpoint_failures_in_a_row():
     assert calls == GIVE_UP_AFTER
 
 
+async def test_a_run_stops_if_the_human_fails_in_too_many_dialogues_in_a_row():
+    class Silent:
+        async def respond(self, task, dialogue):
+            raise SimulatorError("an empty reply", kind="empty")
+
+    with pytest.raises(EndpointError, match="20 dialogues in a row failed; an empty reply"):
+        await run(human=Silent(), cells=plan(TASKS, 50, "d", 0), concurrency=1)
+
+
 async def test_a_user_error_during_a_run_stops_it_and_is_raised():
     async def refused(_):
         raise UserError("key refused")
@@ -271,3 +282,42 @@ async def test_a_score_that_is_not_finite_is_a_scorer_failure(score, tmp_path):
     assert "the scorer returned" in first.failure.reason
     line = encode_rollout(first)
     assert decode_line(tmp_path, line, lambda: 1) == first
+
+
+async def test_an_answer_counts_even_if_closing_the_agent_fails(caplog):
+    class Opens:
+        @asynccontextmanager
+        async def open(self, episode):
+            yield Agent()
+            raise ValueError("in use")
+
+    done = await run(Opens(), cells=list(plan(TASKS[:1], 1, "d", 0)))
+    assert [(each.answer, each.failure) for each in done] == [("y", None)]
+    assert "closing the agent failed: ValueError: in use" in caplog.text
+
+
+async def test_an_agent_that_handles_a_failed_helper_keeps_its_dialogues():
+    async def fails():
+        await asyncio.sleep(0.01)
+        raise ValueError("no helper")
+
+    async def asks_helpers(dialogue):
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(fails())
+        except* ValueError:
+            pass
+
+    done = await run(Agent(asks_helpers))
+    assert [each.answer for each in done] == ["y"] * len(TASKS)
+
+
+def test_the_last_of_overlapping_runs_restores_the_threshold_of_the_collector():
+    before = gc.get_threshold()
+    one, other = ExitStack(), ExitStack()
+    one.enter_context(RARE_COLLECTIONS)
+    other.enter_context(RARE_COLLECTIONS)
+    one.close()
+    assert gc.get_threshold()[0] == COLLECTED_AFTER
+    other.close()
+    assert gc.get_threshold() == before

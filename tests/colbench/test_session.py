@@ -132,3 +132,26 @@ async def test_the_endpoint_patience_of_a_session_applies_to_model_servers():
             assert current_servers().patience == 7.5
     finally:
         current_servers().patience = before
+
+
+class Hesitant:
+    """A human that fails once."""
+
+    def __init__(self) -> None:
+        self.failed = False
+
+    async def respond(self, task: colbench.Task, dialogue: Sequence[colbench.Message]) -> str:
+        if not self.failed:
+            self.failed = True
+            raise OSError("busy")
+        return "No."
+
+
+async def test_a_step_can_be_repeated_after_the_human_failed():
+    async with Session(domain="backend", human=Hesitant(), max_turns=2, sandbox_workers=1) as short:
+        talk = short.start(TASKS[0])
+        with pytest.raises(SimulatorError, match="busy"):
+            await talk.step("Hello?")
+        assert talk.turns == ()
+        assert (await talk.step("Hello?")).message.content == "No."
+        assert (await talk.step("def f(): pass")).done

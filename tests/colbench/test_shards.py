@@ -124,7 +124,9 @@ def test_a_shard_without_cells_finishes_at_once(tmp_path, capsys):
         number for number in (1, 2, 3) if not in_shard((number, 3), TASKS[0].id, TASKS[0].hash, 0)
     ]
     assert main([*argv, f"{empty[0]}/3"]) == 0
-    assert "0 of 1 task x 1 = 1 dialogue" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "0 of 1 task x 1 = 1 dialogue" in said.out
+    assert "resumed" not in said.err
 
 
 def test_shards_with_the_same_number_are_compared_without_left_out_cells(runs, tmp_path):
@@ -338,3 +340,56 @@ def test_properties_of_models_that_shards_learned_are_merged(copied, tmp_path):
     merged = colbench.merge(shards(copied), out=tmp_path / "merged")
     record = msgspec.json.decode((merged.path / "run.json").read_bytes())
     assert record["learned"] == {"agent": ["a", "b"]}
+
+
+def test_arguments_that_flags_cannot_give_are_passed_in_a_file(tmp_path, capsys):
+    settings = {"agent": f"{write_agent(tmp_path)}:Says", "agent_args": {"text": "123"}, "limit": 2}
+    runs = [evaluate(tmp_path / str(n), shard=(n, 2), trials=4, **settings) for n in (1, 2)]
+    assert main(["merge", str(runs[0].path), "--out", str(tmp_path / "merged")]) == 1
+    *_, advice, command = capsys.readouterr().err.splitlines()
+    assert "save `config` of" in advice
+    config = json.loads((tmp_path / "merged" / "run.json").read_bytes())["config"]
+    (tmp_path / "FILE.json").write_text(json.dumps(config))
+    argv = command.replace("FILE.json", str(tmp_path / "FILE.json")).split()
+    assert main(argv[1:]) == 0
+    assert len(cells(tmp_path / "merged")) == 8
+
+
+def write_agent(folder):
+    path = folder / "mine.py"
+    path.write_text(
+        "class Says:\n"
+        "    def __init__(self, *, text: str):\n"
+        "        self.text = text\n"
+        "    async def reply(self, dialogue):\n"
+        "        return 'I WANT TO ANSWER: ' + self.text\n"
+    )
+    return path
+
+
+def test_a_run_with_objects_is_continued_from_python(tmp_path, capsys):
+    colbench.evaluate(tasks=TASKS[:4], out=tmp_path / "1", shard=(1, 2))
+    assert main(["merge", str(tmp_path / "1"), "--out", str(tmp_path / "merged")]) == 1
+    said = capsys.readouterr().err
+    assert (
+        f"call colbench.evaluate(…, out={str(tmp_path / 'merged')!r}) with the same tasks" in said
+    )
+
+
+def test_the_merged_folder_may_be_a_link_but_not_the_current_folder(runs, tmp_path, monkeypatch):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "empty")
+    assert colbench.merge(shards(runs), out=tmp_path / "link").missing == 0
+    assert cells(tmp_path / "empty") == cells(runs / "whole")
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(UserError, match=r"--out \.: this is the current folder"):
+        colbench.merge(shards(runs), out=".")
+
+
+def test_shards_of_different_versions_are_merged_with_all_versions(copied, tmp_path):
+    folder = RunFolder(copied / "2")
+    own = folder.record()
+    folder.save(replace(own, python="3.99"))
+    merged = colbench.merge(shards(copied), out=tmp_path / "merged", force=True)
+    assert RunFolder(merged.path).record().python == f"{own.python} | 3.99"

@@ -46,7 +46,9 @@ def test_a_render_without_a_picture_is_stored(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["png", "json"])
-@pytest.mark.parametrize("damage", ["gone", "empty", "half", "other", "folder"])
+@pytest.mark.parametrize(
+    "damage", ["gone", "empty", "half", "other", "not UTF-8", "nested", "folder"]
+)
 def test_a_damaged_entry_is_not_returned_and_can_be_replaced(
     tmp_path: Path, kind: str, damage: str
 ) -> None:
@@ -58,9 +60,14 @@ def test_a_damaged_entry_is_not_returned_and_can_be_replaced(
     if damage == "folder":
         file.mkdir()
     elif damage != "gone":
-        file.write_bytes(
-            {"empty": b"", "half": content[: len(content) // 2], "other": b"{}"}[damage]
-        )
+        damaged = {
+            "empty": b"",
+            "half": content[: len(content) // 2],
+            "other": b"{}",
+            "not UTF-8": content.replace(b"rendered", b"\xffendered") + b"\xff",
+            "nested": b'{"x":' + b"[" * 10**6,
+        }
+        file.write_bytes(damaged[damage])
     assert store.get(KEY) is None
     if damage != "folder":
         store.put(RENDER)

@@ -53,8 +53,21 @@ def write(path, *rows):
         (without("ground_truth"), "`ground_truth`: required, but missing"),
         (ROW | {"ground_truth": 3}, "`ground_truth`: expected a string"),
         (ROW | {"facts": [{"name": "it"}]}, r"`facts\[0\].topics`: required, but missing"),
-        (ROW | {"facts": [3]}, r"`facts\[0\]`: expected a table"),
+        (ROW | {"facts": [3]}, r"`facts\[0\]`: expected a JSON object"),
         ([ROW], "expected a JSON object"),
+        (ROW | {"test_cases": ["f(1)"]}, "`test_cases`: expected a JSON object"),
+        (
+            without("test_cases") | {"domain": "backend"},
+            "`test_cases`: required for a backend task",
+        ),
+        (
+            ROW | {"facts": ROW["facts"] * 2},
+            r"`facts\[1\].name`: an earlier fact has the same name, it",
+        ),
+        (
+            ROW | {"facts": [{"name": "it", "topics": ["value"], "statement": " "}]},
+            r"`facts\[0\].statement` is empty",
+        ),
     ],
 )
 def test_the_error_for_an_invalid_row_names_its_line_and_key(tmp_path, row, message):

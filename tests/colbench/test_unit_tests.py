@@ -95,6 +95,25 @@ async def test_official_mode_accepts_names_defined_inside_the_function(scorer, a
     assert await values(scorer, answer, DOUBLE, "f(2)", "f(3)") == (1.0, 1.0)
 
 
+@pytest.mark.parametrize("annotation", ["int", "Node | None", "list[Node]"])
+async def test_dataclasses_with_string_annotations_work_in_both_modes(scorer, annotation):
+    answer = (
+        "from __future__ import annotations\nfrom dataclasses import dataclass\n@dataclass\n"
+        f"class Node:\n    value: {annotation}\ndef f(x, kind=Node):\n    return kind(x).value * 2"
+    )
+    assert await values(scorer, answer, DOUBLE, "f(2)", "f(3)") == (1.0, 1.0)
+
+
+async def test_own_classes_cannot_be_compared_even_inside_a_loaded_module(scorer):
+    reference = (
+        "import enum, sys, types\nclass Color(enum.Enum):\n    RED = 1\n"
+        "module = sys.modules.setdefault(__name__, types.ModuleType(__name__))\n"
+        "module.Color = Color\ndef f(x):\n    return [Color, Color.RED][x]"
+    )
+    found = await scorer.validate(task(reference, "f(0)", "f(1)"))
+    assert [call for call, _ in found.unscorable] == ["f(0)", "f(1)"]
+
+
 @pytest.mark.parametrize(
     "text", ["import os", "import sys", "exit(", "sudo", "transformers", "argparse"]
 )
@@ -124,6 +143,7 @@ async def test_equality_follows_python_and_nan_matches_in_default_mode_only(scor
     [
         ("", "the answer is empty"),
         (" \n\t", "the answer is empty"),
+        ("Here it is:\n```python\n\n```", "the answer's code block is empty"),
         ("x" * 10**6, f"the answer has 1000000 characters; at most {MAX_ANSWER} are run"),
         (
             "I do not know, sorry!",
@@ -142,12 +162,6 @@ async def test_an_empty_or_invalid_answer_scores_0_with_a_note(scorer, answer, n
         assert score.success is False
         assert score.note.startswith(note)
         assert len(score.checks) == 4
-
-
-async def test_every_call_of_an_empty_code_block_is_an_error(scorer):
-    for score in (await scorer.score(task(), "```python\n```")).values():
-        assert (score.value, score.success, score.note) == (0.0, False, "")
-        assert {check.outcome for check in score.checks} == {"error"}
 
 
 async def test_an_unclosed_fence_extends_to_the_end_in_both_modes(scorer):

@@ -43,6 +43,30 @@ def test_the_default_mode_is_lenient_about_fences_and_prefaces(answer, official)
 @pytest.mark.parametrize(
     "answer",
     [
+        f"Here is the function: ```python\n{CODE}```\nUsage:\n```python\nf(1)\n```",
+        f"Here is the function: ```\n{CODE}```",
+        "```python\ndef f(x):\n    return x```\nDone. Usage:\n```python\nf(1)\n```",
+        f"````python\n{CODE}````\nIn a message, write ```x```.",
+        f"~~~python\n{CODE}~~~",
+        f"\ufeff```python\n{CODE}```",
+        "> ```python\n> def f(x):\n>     return x\n> ```",
+        "- ```python\n  def f(x):\n      return x\n  ```",
+        "1. The code: ```python\n   def f(x):\n       return x\n   ```",
+        f"Use ```python fences, as in\n```\n{CODE}```",
+    ],
+)
+def test_the_default_mode_finds_every_kind_of_fence(answer):
+    assert extract_code(answer, "default").strip() == CODE.strip()
+
+
+def test_a_fence_inside_a_closed_fence_belongs_to_the_code():
+    code = 'def f(x):\n    """Return ```x```\n    """\n    return x\n'
+    assert extract_code(f"```python\n{code}```", "default") == code
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
         f"```python\n{CODE}",
         f"Here it is:\n```python\n{CODE}",
         f"```\n{CODE}",
@@ -82,6 +106,11 @@ def test_an_answer_without_a_fence_or_preface_is_unchanged(answer):
     "answer",
     [
         "```" + "a" * 200_000,
+        "`" * 200_000 + "\ndef f(x): pass",
+        "~" * 200_000 + "\ndef f(x): pass",
+        "x```python\ny```\n" * 13_000,
+        "````\n```\n" * 22_000,
+        "> - 1. " * 28_000,
         "```" + " " * 200_000,
         "```python" * 22_000,
         "```python\n" * 20_000,

@@ -147,6 +147,7 @@ def test_numbers_of_different_types_are_compared_exactly(left, right):
         (range(0), range(5, 5)),
         (range(0, 4, 2), range(0, 3, 2)),
         ({"a": 1}.keys(), {"a"}),
+        (Decimal("0E+5000"), 0),
     ],
 )
 def test_equal_values_of_different_types_compare_equal(left, right):
@@ -173,6 +174,13 @@ def test_equal_values_of_different_types_compare_equal(left, right):
 def test_similar_looking_values_compare_unequal(left, right):
     assert left != right
     assert not both(left, right)
+
+
+def test_ordered_dicts_are_compared_in_the_order_of_their_last_moves():
+    moved = OrderedDict(a=1, b=2)
+    moved.move_to_end("a")
+    assert both(moved, OrderedDict(b=2, a=1))
+    assert not both(moved, OrderedDict(a=1, b=2))
 
 
 def test_counters_ignore_zeros_only_when_compared_with_counters():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from colbench.cli.view import show
 from colbench.rollout import Asking, Rollout, Turn
@@ -64,6 +65,17 @@ def test_replies_show_revealed_facts_and_the_end_shows_unrevealed_ones(capsys):
     assert out.endswith(
         "never revealed\n  order: The order is random.\n  unit: The unit is euro. (guessed right)\n"
     )
+
+
+def test_a_fact_that_was_revealed_before_is_marked(capsys):
+    again = replace(ASKED[1], told=("limit", "order"))
+    dialogue = replace(rollout(ANSWER), turns=(ASKED[0], again, ASKED[0], ANSWER))
+    lines = shown(capsys, dialogue).splitlines()
+    assert [line for line in lines if line.startswith("revealed")] == [
+        "revealed: limit",
+        "revealed: order; revealed again: limit",
+        "revealed again: limit",
+    ]
 
 
 def test_unrevealed_facts_are_left_out_if_the_task_is_unknown(capsys):

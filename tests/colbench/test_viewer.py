@@ -17,7 +17,7 @@ from colbench.errors import DataError, UserError
 from colbench.rollout import encode_rollout, read_rollouts
 from colbench.viewer.difference import MOST_LINES, compare_lines
 from colbench.viewer.filters import Filters, read_filters
-from colbench.viewer.index import RunIndex, index_runs
+from colbench.viewer.index import REQUEST, RunIndex, index_runs
 from colbench.viewer.listing import PER_PAGE
 from colbench.viewer.pages import Showing, Stage, dialogue_page
 from colbench.viewer.server import ServerLinks, make_app, serve
@@ -100,6 +100,24 @@ def test_a_refresh_finds_added_and_replaced_dialogues_and_skips_a_torn_line(copi
     assert len(index.rows) == len(lines)
 
 
+def test_a_refresh_finds_a_longer_file_with_the_inode_number_of_an_earlier_one(copied):
+    file, spare = copied / "rollouts.jsonl", copied / "spare.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True)
+    index = RunIndex(copied, "copy")
+    longer = [replace(each, request="?" * 5000) for each in read_rollouts(file)]
+    for content in (lines, map(encode_rollout, longer)):  # the second file may reuse a number
+        spare.write_bytes(b"".join(content))
+        spare.rename(file)
+    index.refresh()
+    assert {row.request for row in index.rows} == {"?" * REQUEST}
+
+
+def test_a_complete_shard_has_all_its_planned_dialogues(tmp_path):
+    colbench.evaluate(agent="guesser", limit=12, shard=(1, 2), out=tmp_path / "shard")
+    index = RunIndex(tmp_path / "shard", "shard")
+    assert 0 < index.planned == len(index.rows) < 12
+
+
 def test_a_malformed_line_is_named(copied):
     file = copied / "rollouts.jsonl"
     index = RunIndex(copied, "copy")
@@ -134,10 +152,15 @@ def test_filters_select_sort_and_count(played):
     assert [r.score for r in Filters(sort="-score", run="guesser").select(rows)] == sorted(
         (row.score for row in rows if row.run == "guesser"), reverse=True
     )
+    assert [(row.task_id, row.trial) for row in Filters().select(rows[::-1])] == sorted(
+        (row.task_id, row.trial) for row in rows
+    )
     decision = failed[0].untold[0]
     assert failed[0] in Filters(decision=decision).select(rows)
     assert all(decision in row.untold for row in Filters(decision=decision).select(rows))
     assert {row.run for row in Filters(least=100).select(rows)} == {"interviewer"}
+    scored = [replace(rows[0], score=0.55)]  # 100 * 0.55 is 55.00000000000001
+    assert Filters(least=55, most=55).select(scored) == scored
     assert Filters(text=rows[0].task_id.upper(), run=rows[0].run).select(rows) == [rows[0]]
     counts = Filters(outcome="failed", run="guesser").count(rows)
     assert sum(counts.values()) == 6

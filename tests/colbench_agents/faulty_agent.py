@@ -43,6 +43,8 @@ def break_down(line: str) -> None:
     if FAULT == "crashes-once" and not os.path.exists(MORE[0]):
         os.mkdir(MORE[0])
         raise SystemExit(3)
+    if FAULT == "exits-with-255":
+        sys.exit(255)
     if FAULT == "is-killed":
         os.kill(os.getpid(), signal.SIGKILL)
     if FAULT.startswith("half-a-line"):

@@ -181,6 +181,15 @@ def test_only_the_named_file_of_a_checkout_or_home_folder_is_visible(run, tmp_pa
     assert run(command, tmp_path, AgentSandbox(command, hidden=NOTHING)).split() == ["agent.sh"]
 
 
+def test_the_default_caches_are_hidden_even_if_the_run_uses_another_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    monkeypatch.setenv("COLBENCH_CACHE", str(tmp_path / "mine"))
+    hidden = find_hidden(RunConfig(), None)
+    for folder in (".cache/colbench", "caches/colbench", "mine"):
+        assert hidden.holds(tmp_path / folder / "tasks.jsonl")
+
+
 def test_a_task_file_replaced_during_the_run_stays_hidden(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     look = "print(sorted(os.listdir()), flush=True)"

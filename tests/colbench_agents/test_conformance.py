@@ -18,9 +18,11 @@ import pytest
 
 from colbench.cli import main
 from colbench.cli.agents.checking import Checking, Verdict
+from colbench.cli.agents.rules import FORMS_OF_MESSAGES, LATE, RAISED, REPLY
 from colbench.errors import EndpointError
 from colbench.messages import Message, Usage
 from colbench.plugins import resolve
+from colbench_agents.frameworks.functions import FunctionAgent
 
 HERE = Path(__file__).parent
 
@@ -294,12 +296,7 @@ class Owes:
         ),
         (Locked(), "broken", "Survives an interrupted dialogue", "busy"),
         (Blocks(), "advice", "Does not block other dialogues", "blocked the event loop"),
-        (
-            Owes(),
-            "broken",
-            "Reports no negative token counts",
-            "the usage that the agent reports has a negative number: 1 prompt tokens, -1 completion tokens, 1 requests",
-        ),
+        (Owes(), "broken", "Replies to a request", "Expected `int` >= 0"),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -307,6 +304,31 @@ def test_a_fault_of_an_in_process_agent_is_found(agent, outcome, rule, reason):
     found = check(agent, 2.0)[-1]
     assert (found.rule, found.outcome) == (rule, outcome), found
     assert reason in found.reason
+
+
+class ReadsDictionaries:
+    async def reply(self, dialogue):
+        return dialogue[0]["content"]
+
+
+class ReadsMessages:
+    def __call__(self, messages):
+        return messages[0].content
+
+
+@pytest.mark.parametrize(
+    ("agent", "fix"),
+    [
+        (Raises(), RAISED),
+        (ReadsDictionaries(), f"{RAISED} {FORMS_OF_MESSAGES}"),
+        (FunctionAgent(ReadsMessages(), None), f"{RAISED} {FORMS_OF_MESSAGES}"),
+        (Silent(), REPLY),
+        (Hangs(), LATE),
+    ],
+    ids=["raises", "reads dictionaries", "reads messages", "returns no text", "hangs"],
+)
+def test_the_advice_for_an_agent_that_does_not_reply_fits_the_error(agent, fix):
+    assert check(agent, 1.0)[-1].fix == fix
 
 
 def test_rules_about_longer_dialogues_are_skipped_if_the_second_turn_raises():
@@ -350,13 +372,13 @@ def test_the_report_has_a_line_for_each_rule_and_advice_for_a_broken_one():
     ended = colbench("agents", "check", f"cmd:{command}")
     assert ended.returncode == 1
     lines = [line.rstrip() for line in ended.stdout.splitlines()]
-    assert lines[1] == "check   22 rules; at most 32 replies are requested"
+    assert lines[1] == "check   21 rules; at most 32 replies are requested"
     assert lines[2] == "kept    Says `ready`"
     assert lines[7] == "broken  Sends nothing after a dialogue ends"
     assert re.search(
         r"standard\s+error.*docs/agent-protocol.md, Messages", ended.stdout.replace("\n", " ")
     )
-    assert lines[-1] == "19 kept, 1 broken, 2 not applicable"
+    assert lines[-1] == "18 kept, 1 broken, 2 not applicable"
 
 
 def test_the_protocol_page_lists_every_rule_and_has_its_section():

@@ -285,6 +285,14 @@ async def test_an_answer_counts_even_if_ending_the_dialogue_fails(play):
     assert (done.answer, done.failure) == ("x = 1", None)
 
 
+async def test_an_answer_counts_even_if_ending_the_dialogue_hangs(play):
+    far = AgentServer(lambda asked: HANG if asked.method == "DELETE" else None)
+    async with far.running() as address:
+        (done,) = await play(await agent_at(address, timeout=600.0))
+    assert (done.answer, done.failure) == ("x = 1", None)
+    assert done.seconds < 30
+
+
 async def test_a_refused_key_is_a_user_error_and_a_named_key_is_sent(play, monkeypatch):
     monkeypatch.setenv("AGENT_KEY", "secret")
     far = AgentServer(
@@ -326,6 +334,11 @@ async def test_https_to_a_server_without_encryption_reports_an_ssl_error():
 def test_an_invalid_address_is_refused_at_once(spec):
     with pytest.raises(UserError, match="not a URL; write http"):
         resolve("agent", spec, {})
+
+
+def test_a_password_in_the_address_is_refused():
+    with pytest.raises(UserError, match="^--agent: the URL contains a user name or a password"):
+        resolve("agent", "http://me:secret@127.0.0.1:8000", {})
 
 
 async def test_the_agents_name_and_version_pin_the_run_but_its_address_does_not():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import textwrap
@@ -80,6 +81,12 @@ class Gives:
     async def reply(self, dialogue):
         self.replies += 1
         return eval(self.what) if self.replies == 1 else ANSWER + "x"
+
+class FailsToClose:
+    @asynccontextmanager
+    async def open(self, episode):
+        yield Gives(what="ANSWER + 'x'")
+        raise ValueError("in use")
 
 class Waits:
     async def reply(self, dialogue):
@@ -235,6 +242,15 @@ async def test_an_invalid_reply_fails_only_its_dialogue_with_the_reason(
     assert (other.failure, other.answer) == (None, "x")
 
 
+async def test_an_answer_counts_even_if_closing_the_agent_fails(play, agent_of, tmp_path):
+    agent = agent_of("FailsToClose")
+    agent.use_log_folder(tmp_path / "log")
+    (done,) = await play(agent)
+    assert (done.answer, done.failure) == ("x", None)
+    log = (tmp_path / "log" / "stderr.log").read_text()
+    assert "shared closing the agent failed: ValueError: in use" in log
+
+
 async def test_a_user_error_stops_the_run(play, agent_of):
     with pytest.raises(UserError, match="^the key is refused$"):
         await play(agent_of("Fails", how="raise UserError('the key is refused')"))
@@ -283,7 +299,7 @@ async def test_a_failure_to_start_is_a_user_error_and_a_failure_to_stop_is_logge
     ("name", "message"),
     [
         ("Broken", r"building it failed\nRuntimeError: no weights \(mine.py:\d+\)$"),
-        ("Nobody", "mine.py has no `Nobody`$"),
+        ("Nobody", "mine.py has no `Nobody`; the file defines "),
         ("Fails", "'how'; arguments for --agent-arg NAME=VALUE: how$"),
         ("Looks", "add --in-process$"),
     ],
@@ -404,6 +420,13 @@ def test_an_isolated_agent_writes_only_to_the_agent_write_folder(here, capsys):
     )
     assert main([*argv, "--agent-write", "logs", "--out", "b"]) == 0
     assert (here / "logs" / "said").exists()
+
+
+def test_a_file_name_that_is_not_unicode_does_not_stop_an_isolated_agent(here, capsys):
+    Path(os.fsdecode(bytes(here) + b"/\xff.txt")).touch()
+    assert main(["eval", "--agent", "mine.py:Mine", "--limit", "1", "--out", "a"]) == 0
+    (rollout,) = read_rollouts(Path("a/rollouts.jsonl"))
+    assert rollout.answer == "x"
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,7 @@ async def test_no_more_processes_run_than_dialogues_are_in_flight(play, name):
     [
         ("crashes", "ended with code 3; end of its standard error: the weights are gone"),
         ("is-killed", "signal 9 ended it"),
+        ("exits-with-255", "ended with code 255"),
         ("half-a-line", 'ended with code 0 in the middle of a line: {"type": "reply", "e'),
         ("garbage", "invalid message, .*: Loading checkpoint shards: 100%"),
         ("no-utf-8", "invalid message, .*invalid start byte"),

@@ -254,6 +254,15 @@ async def test_the_agent_gets_replies_from_the_model_of_its_own_server(model: st
     assert processes_of(model) == []
 
 
+async def test_a_server_that_dies_during_the_run_stops_it_with_its_log(model: str, tmp_path: Path):
+    async with VLLMAgent(model, log=str(tmp_path / "log")) as agent:
+        _, server, _ = sorted(processes_of(model))
+        async with agent.open(Episode(id="1", seed=0, max_turns=10)) as speaker:
+            os.kill(server, signal.SIGKILL)
+            with pytest.raises(UserError, match=r"vLLM exited with code 137; the end of the log"):
+                await speaker.reply([Message(role="user", content="hello")])
+
+
 def test_the_agents_description_does_not_depend_on_the_port(model: str):
     assert VLLMAgent(model).describe() == VLLMAgent(model, port=9).describe()
     assert VLLMAgent(model).describe()["model"] == model

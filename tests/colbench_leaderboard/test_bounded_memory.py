@@ -6,8 +6,9 @@ import pytest
 
 import colbench
 
-FEW, MANY = 10, 510
-"""Numbers of trials, for each of ten tasks."""
+TASKS = 60
+FEW, MANY = 10, 95
+"""Numbers of trials of each task."""
 BYTES = 2_000
 """Maximum memory for each additional dialogue. A dialogue that stays in memory takes at least 15,000 bytes."""
 SUBMISSION = """
@@ -32,10 +33,10 @@ def test_packing_memory_hardly_grows_with_the_number_of_dialogues(
 ):
     meta = tmp_path / "submission.toml"
     meta.write_text(SUBMISSION)
-    colbench.evaluate(agent="demonstrator", limit=10, out=tmp_path / "run")
+    colbench.evaluate(agent="demonstrator", limit=TASKS, out=tmp_path / "run")
 
     def measure(trials):
         run = multiplied(tmp_path / "run", tmp_path / f"{trials}", trials)
         return peak_memory("submit", "pack", run, "--meta", meta)
 
-    assert (measure(MANY) - measure(FEW)) / (10 * (MANY - FEW)) < BYTES
+    assert (measure(MANY) - measure(FEW)) / (TASKS * (MANY - FEW)) < BYTES

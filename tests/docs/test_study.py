@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import mean
 
 import pytest
+from msgspec.structs import replace
 
 pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
@@ -34,6 +35,33 @@ def test_the_pages_and_the_reports_match_the_stored_results(make_study):
         assert make_study.page(name, worlds) == (DOCS / f"{name}.md").read_text("utf-8")
     for name, results in worlds.items():
         assert report.markdown(results) == (DOCS / "study" / f"{name}.md").read_text("utf-8")
+
+
+@pytest.fixture
+def asking(make_study):
+    return make_study.read(DOCS / "study" / "asking.json.gz")
+
+
+def test_arms_that_lack_seeds_are_listed(make_study, asking):
+    rows = tuple(
+        row for row in asking.rows if row.arm != "mtdpo" and (row.arm, row.seed) != ("rft", 0)
+    )
+    fewer = make_study.Numbers(replace(asking, rows=rows))
+    assert fewer.unfinished().startswith("`rft` (5 of 6 seeds), `mtdpo`, ")
+    assert "`rft-once`" not in fewer.unfinished(), "three seeds are all that it should have"
+    assert fewer.missing_main_arms() == make_study.Numbers(asking).missing_main_arms() + 1
+
+
+def test_arms_with_more_or_fewer_supervised_tokens_than_rft_are_listed(make_study, asking):
+    tokens = {"rft": 1000.0, "facts": 1090.0, "mtdpo": 1210.0, "zero-shot": 0.0}
+    rows = tuple(
+        replace(row, budget=replace(row.budget, supervised=tokens[row.arm]))
+        for row in asking.rows
+        if row.arm in tokens
+    )
+    numbers = make_study.Numbers(replace(asking, rows=rows))
+    assert numbers.supervised("rft") == "1,000"
+    assert numbers.uneven() == "`mtdpo` (1,210)"
 
 
 def test_the_credit_of_the_dialogue_adds_up_to_its_outcome(make_study):

@@ -135,10 +135,10 @@ def collected(tmp_path_factory):
     from colbench.cli import main
 
     folder = tmp_path_factory.mktemp("collected")
-    for name, agent, turns in (("asks", "interviewer", "12"), ("guesses", "guesser", "10")):
+    for name, agent in (("asks", "interviewer"), ("guesses", "guesser")):
         tasks = ("--tasks", "bundled:backend/train", "--limit", "8")
         out = ("--out", str(folder / name))
-        assert main(["eval", "--agent", agent, "--max-turns", turns, *tasks, *out]) == 0
+        assert main(["eval", "--agent", agent, "--max-turns", "12", *tasks, *out]) == 0
     return folder / "asks", folder / "guesses"
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from colbench.interfaces import Agent, Episode
 from colbench.messages import Message, Usage
+from colbench.plugin_files import name_of
 from colbench_agents.frameworks.failures import attributed
 from colbench_agents.frameworks.side import Side
 
@@ -44,7 +45,7 @@ class Adapter(ABC):
     def describe(self) -> dict[str, str]:
         """Return the name of the function or of the object's class, and the hash of its file."""
         named = self.own if hasattr(self.own, "__qualname__") else type(self.own)
-        said = {"own": f"{named.__module__}:{named.__qualname__}"}
+        said = {"own": name_of(named)}
         if self.file:
             said["source"] = "sha256:" + hashlib.sha256(Path(self.file).read_bytes()).hexdigest()
         return said

@@ -6,6 +6,7 @@ clients use the same names.
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -18,13 +19,18 @@ UNANSWERED = {
     "Timeout",  # requests
     "ClientConnectionError",  # aiohttp
     "URLError",  # urllib
+    "ClientPayloadError",  # aiohttp
+    "ChunkedEncodingError",  # requests
+    "IncompleteRead",  # http.client, urllib3
 }
 """Exceptions that mean that a server was not reached, did not answer in time, or broke the connection."""
 REFUSED = {"AuthenticationError", "PermissionDeniedError", "NotFoundError"}
 """Exceptions of openai, anthropic and litellm for a wrong key or model, which would fail in every dialogue."""
 LOADED = {408, 409, 425, 429}
-LATE = {"APITimeoutError", "TimeoutException", "Timeout"}
-"""Exceptions of openai, anthropic, litellm, httpx and requests for a timeout."""
+LATE = {"APITimeoutError", "TimeoutException", "Timeout", "TimeoutError"}
+"""Exceptions of openai, anthropic, litellm, httpx, requests and Python for a timeout."""
+CLIENTS = {"aiohttp", "http", "socket", "ssl", "urllib"}
+"""Packages whose code raises a plain TimeoutError if a server does not answer."""
 
 
 @contextmanager
@@ -38,8 +44,9 @@ def attributed(*, answered: bool) -> Iterator[None]:
     except ColBenchError:
         raise
     except Exception as error:
-        cause: BaseException | None = error
-        while cause is not None:
+        for cause in _chain(error):
+            if isinstance(cause, ColBenchError):
+                raise cause from error
             if server_failed(cause):
                 raise EndpointError(describe_exception(cause), kind=_kind(cause)) from error
             if _named(cause, REFUSED) and _status(cause):
@@ -48,8 +55,16 @@ def attributed(*, answered: bool) -> Iterator[None]:
                 raise UserError(
                     f"--agent: its model server rejects the request: {cause}"
                 ) from error
-            cause = cause.__cause__
         raise
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error, the errors of its group, and the causes of all of them."""
+    yield error
+    members = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    for each in (*members, error.__cause__):
+        if each is not None:
+            yield from _chain(each)
 
 
 def server_failed(error: BaseException) -> bool:
@@ -57,7 +72,16 @@ def server_failed(error: BaseException) -> bool:
     status = _status(error)
     if status is not None:
         return status in LOADED or status >= 500
-    return _named(error, UNANSWERED)
+    return _named(error, UNANSWERED) or (isinstance(error, TimeoutError) and _of_a_client(error))
+
+
+def _of_a_client(error: TimeoutError) -> bool:
+    """Return True if a network client raised the error, and not the agent's own code, such as `asyncio.timeout`."""
+    if error.errno is not None:
+        return True
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    packages = (frame.f_globals.get("__name__", "").partition(".")[0] for frame in frames)
+    return any(package in CLIENTS for package in packages)
 
 
 def _kind(error: BaseException) -> Kind:

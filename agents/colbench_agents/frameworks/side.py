@@ -21,6 +21,14 @@ PATIENCE = 5.0
 """Seconds to wait for running code to end when the thread is stopped."""
 
 
+class LateError(TimeoutError):
+    """A TimeoutError that asyncio passes from one thread to another; it would replace `original` by a new error."""
+
+    def __init__(self, original: TimeoutError) -> None:
+        super().__init__(*original.args)
+        self.original = self.__cause__ = original
+
+
 class Side:
     """A thread with an event loop: `start` it, `run` coroutines in it from any other loop, then `stop` it.
 
@@ -44,7 +52,11 @@ class Side:
             raise RuntimeError("the agent must be used inside `async with`")
         if clock := RUNNING.get():
             clock.follow(self._loop)
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_tamed(work), self._loop))
+        running = asyncio.run_coroutine_threadsafe(_tamed(work), self._loop)
+        try:
+            return await asyncio.wrap_future(running)
+        except LateError as late:
+            raise late.original from None
 
     async def stop(self) -> None:
         """Cancel the running coroutines and stop the thread; code that does not end in time is abandoned."""
@@ -77,7 +89,7 @@ class _Threads(ThreadPoolExecutor):
             try:
                 future.set_result(fn(*args, **kwargs))
             except BaseException as error:
-                future.set_exception(error)
+                future.set_exception(LateError(error) if type(error) is TimeoutError else error)
 
         Thread(target=work, daemon=True).start()
         return future
@@ -87,6 +99,10 @@ async def _tamed(work: Coroutine[Any, Any, T]) -> T:
     """Return the coroutine's result; convert exceptions that would end the process to RuntimeError."""
     try:
         return await work
+    except LateError:
+        raise
+    except TimeoutError as error:
+        raise LateError(error) from error
     except (SystemExit, KeyboardInterrupt) as cause:
         raise RuntimeError(f"it raised {type(cause).__name__}: {cause}") from cause
 

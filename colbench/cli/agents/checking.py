@@ -103,10 +103,9 @@ class Checking:
                 async with asyncio.timeout(self._limit) as limit:
                     reason = await rule.probe()
         except AgentError as error:
-            late = (
-                f"the check took longer than {self._limit:g} s" if limit.expired() else str(error)
-            )
-            self._tell(rule, "advice" if rule.advice else "broken", late)
+            late = AgentError(f"the check took longer than {self._limit:g} s", kind="timeout")
+            found = late if limit.expired() else error
+            self._fail(rule, "advice" if rule.advice else "broken", found)
         except InfrastructureError as error:
             self._tell(rule, "skipped", str(error))
         else:
@@ -117,15 +116,12 @@ class Checking:
         lost = (each.rule for each in self.verdicts if each.outcome not in ("kept", "advice"))
         return next((name for name in lost if name in needs), "")
 
-    def _tell(self, rule: Rule, outcome: Outcome, reason: str = "") -> None:
-        failed = outcome in ("broken", "advice")
-        verdict = Verdict(
-            rule=rule.name,
-            outcome=outcome,
-            reason=reason,
-            fix=rule.fix if failed else "",
-            see=rule.see,
-        )
+    def _fail(self, rule: Rule, outcome: Outcome, error: AgentError) -> None:
+        fix = rule.fix if isinstance(rule.fix, str) else rule.fix(error)
+        self._tell(rule, outcome, str(error), fix)
+
+    def _tell(self, rule: Rule, outcome: Outcome, reason: str = "", fix: str = "") -> None:
+        verdict = Verdict(rule=rule.name, outcome=outcome, reason=reason, fix=fix, see=rule.see)
         self.verdicts.append(verdict)
         self._show(verdict)
 
@@ -133,6 +129,7 @@ class Checking:
         left = [*self.own, *self.general][len(self.verdicts) :]
         for number, rule in enumerate(left):
             if number == 0:
-                self._tell(rule, "broken", f"no response within {self._limit:g} s: {STUCK}")
+                late = f"no response within {self._limit:g} s: {STUCK}"
+                self._fail(rule, "broken", AgentError(late, kind="timeout"))
             else:
                 self._tell(rule, "skipped", "the agent did not respond")

@@ -32,12 +32,12 @@ def add_to(actions: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the table of agents."""
-    from colbench.plugins import MORE, explain, names
+    from colbench.plugins import FORMS, explain, names
 
     own = [
         (name, explain("agent", name)[0].partition("\n")[0])
         for name in names("agent")
-        if name not in MORE
+        if name not in FORMS
     ]
     _print_json([*own, *OTHER]) if args.json else _print([*own, *OTHER])
     return 0

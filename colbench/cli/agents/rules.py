@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -33,6 +34,14 @@ REPLY = (
     "Return a str or a colbench.messages.Message, from `async def reply(self, dialogue)` of a class, or "
     "from the function itself."
 )
+RAISED = "This error comes from your code, not from ColBench."
+FORMS_OF_MESSAGES = (
+    "A class receives messages with `.content`, a function receives dictionaries with "
+    '`message["content"]`.'
+)
+OTHER_FORM = re.compile(r"(AttributeError|TypeError): '(dict|Message)' object")
+"""Errors of code that expects the other form of messages."""
+LATE = "Reply faster, or set a longer --timeout."
 REPLY_OUTSIDE = (
     "Answer each message `messages` with one message `reply`, also in the middle of a run."
 )
@@ -77,7 +86,7 @@ class AgentRules:
                 REPLIES,
                 self._replied,
                 replies=TURNS,
-                fix=REPLY_OUTSIDE if outside else REPLY,
+                fix=REPLY_OUTSIDE if outside else _fix_reply,
             ),
             _rule(
                 SUSTAINS,
@@ -92,12 +101,6 @@ class AgentRules:
                 needs=needs,
                 fix="Check what the model or program returns at that point; the human has "
                 "nothing to read.",
-            ),
-            _rule(
-                "Reports no negative token counts",
-                self._counted,
-                needs=needs,
-                fix="Leave out `usage` if tokens are not counted.",
             ),
             _rule(
                 "Gives an answer",
@@ -236,15 +239,6 @@ class AgentRules:
             if not turn.raw.strip():
                 raise AgentError(f"its reply in turn {number} is empty")
 
-    async def _counted(self) -> None:
-        for turn in self._had.turns:
-            used = turn.agent_usage
-            if used and min(used.prompt_tokens, used.completion_tokens, used.requests) < 0:
-                raise AgentError(
-                    f"the usage that the agent reports has a negative number: {used.prompt_tokens} prompt tokens, "
-                    f"{used.completion_tokens} completion tokens, {used.requests} requests"
-                )
-
     async def _answered(self) -> None:
         if self._had.ending and self._had.ending.ended_by == "limit":
             raise AgentError(f"it did not write `I WANT TO ANSWER:` in {TURNS} turns")
@@ -306,5 +300,14 @@ class AgentRules:
         return self._played
 
 
-def _rule(name: str, probe: Any, *, fix: str, **more: Any) -> Rule:
+def _fix_reply(error: AgentError) -> str:
+    """Return advice for an agent that did not reply."""
+    if error.kind == "timeout":
+        return LATE
+    if error.kind != "exception":
+        return REPLY
+    return f"{RAISED} {FORMS_OF_MESSAGES}" if OTHER_FORM.match(str(error)) else RAISED
+
+
+def _rule(name: str, probe: Any, *, fix: str | Callable[[AgentError], str], **more: Any) -> Rule:
     return replace(Rule(name=name, fix=fix, see=PAGE, probe=probe), **more)

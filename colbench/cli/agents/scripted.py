@@ -108,7 +108,8 @@ class _Hurried:
         except TimeoutError as cause:
             if not limit.expired():
                 raise
-            raise AgentError(f"no reply within {self._patience:g} s (--timeout)") from cause
+            late = f"no reply within {self._patience:g} s (--timeout)"
+            raise AgentError(late, kind="timeout") from cause
 
 
 def white_picture(edge: int) -> bytes:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import shlex
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +82,12 @@ def _sheet(args: argparse.Namespace) -> str:
     config, tasks = find_tasks(read_source(args), malformed)
     origin = find_origin(config.tasks, args.license, args.origin)
     measured = asyncio.run(measure(tasks, config, int(args.sample), len(malformed)))
-    selected = {"--domain": config.domain, "--limit": config.limit}
-    flags = " ".join(f"{flag} {value}" for flag, value in selected.items() if value)
-    return markdown(config.tasks, origin, measured, flags)
+    selection = _flags({"--domain": config.domain, "--limit": config.limit})
+    sample = args.sample if int(args.sample) != SAMPLE else None
+    further = _flags({"--sample": sample, "--license": args.license, "--origin": args.origin})
+    return markdown(config.tasks, origin, measured, selection, further)
+
+
+def _flags(values: Mapping[str, Any]) -> str:
+    """Return the flags that are set, as on a command line."""
+    return " ".join(f"{flag} {shlex.quote(str(each))}" for flag, each in values.items() if each)

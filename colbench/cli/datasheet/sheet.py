@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -16,10 +17,14 @@ from colbench.numbers import count, percent, whole_percent
 from colbench.version import __version__
 
 
-def markdown(source: str, origin: Origin, found: Measured, flags: str = "") -> str:
-    """Return the datasheet of a source, or of the part that `flags` such as `--limit 60` select."""
+def markdown(source: str, origin: Origin, found: Measured, flags: str, further: str) -> str:
+    """Return the datasheet of a source, or of the part that `flags` such as `--limit 60` select.
+
+    `further`: the other flags with which the datasheet is made.
+    """
     of = f": {count(found.tasks, 'task')} (`{flags}`)" if flags else ""
-    parts = [f"# `{_title(source)}`{of}", origin.what, _facts(source, origin, found, flags)]
+    parts = [f"# `{_title(source)}`{of}", origin.what]
+    parts += [_facts(source, origin, found, flags, further)]
     parts += ["## Statistics", *_numbers(found.numbers)]
     parts += [note for each in found.examinations for note in each.notes]
     parts += ["## Known flaws", _flaws(found)]
@@ -35,20 +40,18 @@ def _title(source: str) -> str:
     return source.rpartition("/")[2] if Path(source).expanduser().is_file() else source
 
 
-def _facts(source: str, origin: Origin, found: Measured, flags: str) -> str:
-    export, sheet = (f"colbench tasks {action}" for action in ("export", "datasheet"))
-    selected = f" {flags}" if flags else ""
+def _facts(source: str, origin: Origin, found: Measured, flags: str, further: str) -> str:
+    selected = " ".join(filter(None, (shlex.quote(_title(source)), flags)))
+    export = f"colbench tasks export {selected} --out FILE.jsonl"
+    sheet = " ".join(filter(None, ("colbench tasks datasheet", selected, further)))
     of = "of these tasks " if flags else ""
     rows = [
         ("Size", _size(origin, found) + (f", selected by `{flags}`" if flags else "")),
         ("Origin", origin.made),
         ("License", origin.license),
         ("Access", origin.how),
-        ("SHA-256", f"`{found.sha256}`, {of}as JSON lines (`{export}{selected}`)"),
-        (
-            "Made with",
-            f"`{sheet} {_title(source)}{selected}`, ColBench {__version__}",
-        ),
+        ("SHA-256", f"`{found.sha256}`, {of}as JSON lines (`{export}`)"),
+        ("Made with", f"`{sheet}`, ColBench {__version__}"),
     ]
     return table(("", ""), [row for row in rows if row[1]])
 

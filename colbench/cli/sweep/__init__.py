@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from msgspec import Struct
 from colbench.cli.compare import show, write_page
 from colbench.cli.evaluate import exit_code, say, show_plan
 from colbench.cli.stopping import Stop, stoppable
-from colbench.cli.sweep.file import SweepRun, read_sweep
+from colbench.cli.sweep.file import PAGE, SweepRun, read_sweep
 from colbench.command import UNSCORED, describe
+from colbench.config import settings
 from colbench.console import add_output_flags, console
 from colbench.errors import ColBenchError, UserError
 from colbench.evaluation import Evaluation
@@ -59,7 +61,15 @@ def add_to(commands: Any) -> None:
         "--dry-run", action="store_true", help="print the plan of the runs, and exit"
     )
     add_output_flags(parser, document="the comparison")
+    parser.advise = _advise
     parser.set_defaults(run=run)
+
+
+def _advise(flags: Sequence[str]) -> str:
+    """Return where the setting of the first flag belongs; "" if the flag is not the flag of a setting."""
+    found = (each.name for each in settings().values() if each.flag == flags[0])
+    name = next(found, "")
+    return f"settings of the runs belong in [base] of FILE: {name} = …" if name else ""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -139,5 +149,5 @@ def _compare(runs: list[Run], out: Path, *, as_json: bool) -> int:
         say(f"the runs cannot be compared: {error}")
         return UNSCORED
     show(found, as_json=as_json)
-    write_page(found, runs, out / "compare.html", overwrite=True)
+    write_page(found, runs, out / PAGE, overwrite=True)
     return 0

@@ -15,6 +15,8 @@ from colbench.errors import UserError
 from colbench.flags import environment_values, file_values, merge_sources, read_file
 
 TABLES = ("base", "run")
+PAGE = "compare.html"
+"""The page that compares the runs, next to their folders."""
 NAME = re.compile(r"[A-Za-z0-9_][\w.+-]*")
 LONGEST = 80
 """Maximum number of characters in a name made from settings."""
@@ -77,6 +79,10 @@ def _name(table: Mapping[str, Any], own: Mapping[str, Any], place: str) -> str:
         raise UserError(
             f"{place}, key `name`: expected the name of a folder (letters, digits and . _ + -), "
             f"got {name!r}"
+        )
+    if name == PAGE:
+        raise UserError(
+            f"{place}, key `name`: {PAGE} is the page of the comparison; choose another name"
         )
     return name
 

@@ -14,11 +14,19 @@ MAX_ANSWER = 200_000
 """Maximum length of an answer in characters; no realistic task needs a longer function."""
 _OPENINGS = ("```python", "```")
 _CLOSING = "```"
+_PYTHON_TAGS = frozenset({"python", "python3", "py", "py3"})
+_MARKS = r"(?:`{3,}+|~{3,}+)"
+_LEAD = r"^(?P<lead>[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)?+)"
+"""The beginning of a line before a fence, with the signs of a quotation or a list."""
+_IN_LINE = rf"(?<![`~])(?={_MARKS}(?i:{'|'.join(sorted(_PYTHON_TAGS))})[ \t\r]*+\n)"
+"""The position before a fence that does not begin a line; it needs a tag."""
 _FENCE = re.compile(
-    r"^[ \t]*+```[ \t]*+(?P<tag>[\w+.-]*+)[^\n`]*+\n(?P<code>.*?)(?:^[ \t]*+```|\Z)",
+    rf"(?:{_LEAD}|{_IN_LINE})(?P<fence>{_MARKS})[ \t]*+(?P<tag>[\w+.-]*+)[^\n`]*+\n"
+    r"(?P<code>.*?)(?:^[ \t>]*+(?P=fence)(?P<after>[^\n]*+)|\Z)",
     re.DOTALL | re.MULTILINE,
 )
-_PYTHON_TAGS = frozenset({"python", "python3", "py", "py3"})
+_LINE_END = re.compile(rf"({_MARKS})[ \t\r]*+$", re.MULTILINE)
+_QUOTED = re.compile(r"^[ \t]*+>[ \t]?", re.MULTILINE)
 _DEFINITION = re.compile(
     r"^(?:def |class |async def |import |from [\w.]+ import |@\w)", re.MULTILINE
 )
@@ -43,8 +51,10 @@ def extract_code(answer: str, mode: ScoringMode) -> str:
     """Extract the Python source from an answer.
 
     `official`: the text after the first "```python", else after the first "```", up to the next "```" or the end; the
-    whole text if there is no fence. `default`: the same, but a fence must begin a line, other spellings of the tag
-    count, and common indentation is removed. If there is no fence, prose above the first line of code is removed.
+    whole text if there is no fence. `default`: the code in the first fence with a Python tag, else in the first fence
+    of any kind, as Markdown defines fences; a tagged fence may also begin inside a line. Common indentation is removed.
+    If no such fence has a tag or a definition, the official text counts if it has a fence and a definition. If there is
+    no fence, prose above the first line of code is removed.
     """
     return _official(answer) if mode == "official" else _default(answer)
 
@@ -63,11 +73,26 @@ def _official(answer: str) -> str:
 
 
 def _default(answer: str) -> str:
+    answer = answer.removeprefix("\ufeff")
     fences = list(_FENCE.finditer(answer))
     tagged = [fence for fence in fences if fence["tag"].lower() in _PYTHON_TAGS]
-    for fence in tagged or fences:
-        return textwrap.dedent(fence["code"])
-    return _without_preface(answer)
+    code = textwrap.dedent(_inside((tagged or fences)[0])) if fences else ""
+    if tagged or _DEFINITION.search(code):
+        return code
+    official = textwrap.dedent(_official(answer))
+    if _CLOSING in answer and _DEFINITION.search(official):
+        return official
+    return code if fences else _without_preface(answer)
+
+
+def _inside(fence: re.Match[str]) -> str:
+    """Return the code in a fence. If no bare closing fence ends it, a fence at the end of a line may end it."""
+    code = fence["code"]
+    if fence["after"] is None or fence["after"].strip(" \t\r`~"):
+        ends = (end for end in _LINE_END.finditer(code) if end[1].startswith(fence["fence"]))
+        end = next(ends, None)
+        code = code[: end.start()] if end else code
+    return _QUOTED.sub("", code) if ">" in (fence["lead"] or "") else code
 
 
 def _without_preface(text: str) -> str:

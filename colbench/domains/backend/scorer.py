@@ -130,7 +130,15 @@ def _refusal(answer: str) -> dict[ScoringMode, str]:
         note = f"the answer has {len(answer)} characters; at most {MAX_ANSWER} are run"
         return dict.fromkeys(_NAMESPACE, note)
     banned = banned_text(answer)
-    return {"default": "", "official": f"the answer contains `{banned}`" if banned else ""}
+    refused: dict[ScoringMode, str] = {
+        "default": "",
+        "official": f"the answer contains `{banned}`" if banned else "",
+    }
+    return {mode: note or _lack(answer, mode) for mode, note in refused.items()}
+
+
+def _lack(answer: str, mode: ScoringMode) -> str:
+    return "" if extract_code(answer, mode).strip() else "the answer's code block is empty"
 
 
 def _checks(

@@ -58,7 +58,7 @@ def find_hidden(config: RunConfig, out: Path | None) -> Hidden:
         *packages,
         *_sources(config.tasks),
         *_hub(),
-        cache_folder(),
+        *_caches(),
         Path(_RUNS),
         *(Path(path) for path in (out, config.baseline, config.ceiling) if path),
     ]
@@ -121,6 +121,14 @@ def _sources(spec: str) -> Iterator[Path]:
         path = Path(part).expanduser()
         if part and path.exists():
             yield path
+
+
+def _caches() -> Iterator[Path]:
+    """Yield ColBench's cache, and the folders where it is by default, which earlier runs may have filled."""
+    yield cache_folder()
+    for folder in ("~/.cache", os.environ.get("XDG_CACHE_HOME")):
+        if folder:
+            yield Path(folder, "colbench")
 
 
 def _hub() -> Iterator[Path]:

@@ -8,6 +8,11 @@ from msgspec import Struct
 
 _TAG = re.compile(r"<(/?)([a-z][^\s/>]*)(?:[^<>]*(/)>)?", re.I)
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
+_RAW = re.compile(r"<(script|style)\b.*?(?:</\1\b|\Z)", re.I | re.S)
+"""Elements in which comparisons such as `a<b` look like nested tags.
+
+They are removed only to measure the depth, which the browser limits, too: real elements could look like their content.
+"""
 _UNNESTED = frozenset((
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
     "p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "option", "optgroup", "colgroup", "caption",
@@ -53,18 +58,21 @@ def excess(page: str, limits: Limits) -> str:
     size = len(page.encode("utf-8", "replace"))
     if size > limits.page_bytes:
         return f"the page has {size:,} bytes; at most {limits.page_bytes:,} are rendered"
-    elements, depth = _count(page)
+    text = _COMMENT.sub("", page)
+    elements, depth = _count(text)
     if elements > limits.elements:
         return f"the page has {elements:,} elements; at most {limits.elements:,} are rendered"
+    if depth > limits.depth:
+        _, depth = _count(_RAW.sub("", text))
     if depth > limits.depth:
         return f"the page's elements are nested {depth:,} deep; at most {limits.depth:,} levels are rendered"
     return ""
 
 
-def _count(page: str) -> tuple[int, int]:
+def _count(text: str) -> tuple[int, int]:
     """Return the number of start tags and an estimate of their nesting depth, without an HTML parser."""
     elements = depth = deepest = 0
-    for end, name, closed in _TAG.findall(_COMMENT.sub("", page)):
+    for end, name, closed in _TAG.findall(text):
         elements += not end
         if not closed and name.lower() not in _UNNESTED:
             depth = max(0, depth - 1) if end else depth + 1

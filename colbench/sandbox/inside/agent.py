@@ -62,7 +62,7 @@ class _Launch:
         waits, go = os.pipe()
         self._given += [says, waits]
         options = ["--info-fd", str(says), "--block-fd", str(waits), *self._options()]
-        arguments = self._file("\0".join(options).encode())
+        arguments = self._file(os.fsencode("\0".join(options)))
         signal.signal(signal.SIGTERM, self._pass_on)
         self._process = subprocess.Popen(  # noqa: S603 - its purpose is to run a given command
             [self._plan["bubblewrap"], "--args", arguments, *_SHELL, *command],

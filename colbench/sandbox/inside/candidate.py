@@ -14,13 +14,14 @@ import builtins
 import json
 import marshal
 import socket
+import sys
 from collections.abc import Callable
 from posix import read, write
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
 
 from .clock import shift_clock
-from .encode import UnsupportedValueError, class_name, encode
+from .encode import CANDIDATE, UnsupportedValueError, class_name, encode
 from .scoping import same_in_both
 from .scratch import Scratch
 from .seeding import seed_generators
@@ -87,7 +88,7 @@ def run(connection: int, scratch: Scratch) -> None:
 
 def _module() -> tuple[dict[str, Any], dict[str, Any]]:
     """Return one dictionary for both globals and locals, as in a module: every top-level name is visible everywhere."""
-    names = {"__name__": "answer", "__builtins__": builtins}
+    names = _globals()
     return names, names
 
 
@@ -96,7 +97,13 @@ def _split() -> tuple[dict[str, Any], dict[str, Any]]:
 
     This is what `exec` does when it is called inside a function.
     """
-    return {"__name__": "answer", "__builtins__": builtins}, {}
+    return _globals(), {}
+
+
+def _globals() -> dict[str, Any]:
+    """Return new globals. Their module is loaded because dataclasses look it up; it stays empty."""
+    sys.modules[CANDIDATE] = ModuleType(CANDIDATE)
+    return {"__name__": CANDIDATE, "__builtins__": builtins}
 
 
 _NAMESPACES: dict[str, Callable[[], tuple[dict[str, Any], dict[str, Any]]]] = {

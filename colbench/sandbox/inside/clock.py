@@ -31,6 +31,9 @@ def _shift_datetime(span: timedelta) -> None:
         def today(cls) -> Any:
             return cls.fromordinal((datetime.now() + span).toordinal())
 
+        def __repr__(self) -> str:
+            return _qualified(self, super().__repr__())
+
     class ShiftedDatetime(datetime, metaclass=_StandIn):
         @classmethod
         def now(cls, tz: tzinfo | None = None) -> Any:
@@ -44,9 +47,21 @@ def _shift_datetime(span: timedelta) -> None:
         def today(cls) -> Any:
             return cls.now()
 
+        def date(self) -> Any:
+            return ShiftedDate(self.year, self.month, self.day)
+
+        def __repr__(self) -> str:
+            return _qualified(self, super().__repr__())
+
     for name, shifted in (("date", ShiftedDate), ("datetime", ShiftedDatetime)):
-        shifted.__name__ = shifted.__qualname__ = name
+        shifted.__module__, shifted.__name__, shifted.__qualname__ = "datetime", name, name
         setattr(datetime_module, name, shifted)
+
+
+def _qualified(value: date, text: str) -> str:
+    """Return the representation of a date; only that of a subclass has no module."""
+    shifted = (datetime_module.date, datetime_module.datetime)
+    return f"datetime.{text}" if type(value) in shifted else text
 
 
 def _shift_time(seconds: float) -> None:

@@ -19,6 +19,8 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
+CANDIDATE = "answer"
+"""Name of the candidate's module. Classes with this module are not importable, whatever the candidate puts into it."""
 MAX_NODES = 200_000
 MAX_DEPTH = 100
 MAX_BYTES = 1 << 20
@@ -44,9 +46,9 @@ def _full_name(kind: type) -> tuple[str, str]:
 
 
 def _importable(kind: type) -> bool:
-    """Return True if the class's module is loaded and contains the class under its own name."""
+    """Return True if the class is in its module under its own name, and the module is not the candidate's."""
     module, name = _full_name(kind)
-    return getattr(sys.modules.get(module), name, None) is kind
+    return module != CANDIDATE and getattr(sys.modules.get(module), name, None) is kind
 
 
 class UnsupportedValueError(Exception):
@@ -121,8 +123,8 @@ def _collection(tag: str, iterate: Callable[[Any], Iterable[Any]]) -> Writer:
     return lambda encoder, value, depth: {tag: encoder.items(iterate(value), depth)}
 
 
-def _mapping(tag: str) -> Writer:
-    return lambda encoder, value, depth: {tag: encoder.pairs(dict.items(value), depth)}
+def _mapping(tag: str, items: Callable[[Any], Iterable[Any]] = dict.items) -> Writer:
+    return lambda encoder, value, depth: {tag: encoder.pairs(items(value), depth)}
 
 
 def _leaf(write: Callable[[Any], Any]) -> Writer:
@@ -200,7 +202,7 @@ _WRITERS: dict[type, Writer] = {
     type({}.values()): _collection("values", iter),
     type({}.items()): _collection("set", iter),
     dict: _mapping("dict"),
-    OrderedDict: _mapping("ordered"),
+    OrderedDict: _mapping("ordered", OrderedDict.items),
     Counter: _mapping("counter"),
     bytes: _leaf(lambda value: {"bytes": bytes.hex(value)}),
     bytearray: _leaf(lambda value: {"bytes": bytearray.hex(value)}),

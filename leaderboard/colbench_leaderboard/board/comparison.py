@@ -10,7 +10,7 @@ from msgspec import Struct
 from colbench.stats import ALPHA, Estimate, mcnemar, rounded, sign_test
 from colbench.stats.comparison import EPSILON, Significance, TestName, describe, significances
 from colbench.stats.differences import Measure, mean_estimates, win_shares
-from colbench.stats.power import least_detectable
+from colbench.stats.power import FEWEST, least_detectable
 from colbench_leaderboard.board.results import Results
 
 if TYPE_CHECKING:
@@ -59,8 +59,11 @@ class Comparison(Struct, frozen=True, kw_only=True):
     success: Difference | None
     """None if the domain has no success metric."""
     wins: Wins
-    least_detectable: float
-    """The smallest true difference between the two mean values that a test at 5% detects with a power of 80%."""
+    least_detectable: float | None
+    """The smallest true difference between the two mean values that a test at 5% detects with a power of 80%.
+
+    None for fewer than 6 tasks.
+    """
     words: str
 
 
@@ -111,7 +114,7 @@ class Comparisons:
                 value=value,
                 success=success,
                 wins=wins,
-                least_detectable=rounded(least_detectable(deviation, tasks)),
+                least_detectable=_least_detectable(deviation, tasks),
                 words=_words(success or value, "success rate" if success else "mean value"),
             )
             for theirs, value, success, wins, deviation in zip(
@@ -163,6 +166,10 @@ class Comparisons:
             Wins(won=w, lost=n, tied=len(shares) - w - n, rate=rate, test=test)
             for w, n, rate, test in zip(won, lost, rates, tests, strict=True)
         ]
+
+
+def _least_detectable(deviation: float, tasks: int) -> float | None:
+    return rounded(least_detectable(deviation, tasks)) if tasks >= FEWEST else None
 
 
 def _only(mine: Floats, theirs: Floats) -> tuple[int, int] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import msgspec
@@ -20,31 +20,35 @@ class _Turn(Struct):
 
 
 class _Trajectory(Struct):
-    """The part of a trajectory that contains the agent's usage."""
+    """The task of a trajectory, and the part that contains the agent's usage."""
 
+    task_id: str
     turns: tuple[_Turn, ...]
 
 
 def mean_tokens(results: Results, bundle: str) -> float | None:
-    """Return the prompt and completion tokens per dialogue, averaged over tasks; None if any dialogue's are unknown."""
+    """Return the prompt and completion tokens per dialogue; None if those of any reply are unknown.
+
+    A missing dialogue counts as 0 tokens.
+    """
     import numpy as np
 
     tokens = results.tokens(bundle)
     return None if np.isnan(tokens).any() else rounded(float(tokens.mean()))
 
 
-def mean_cost(folder: Path, lock: Lock) -> float | None:
+def mean_cost(results: Results, bundle: str, folder: Path, lock: Lock) -> float | None:
     """Return the US dollars per dialogue; None unless the run stated a price and the tokens of every reply are known.
 
-    `folder`: the folder of a bundle that `read_bundle` has checked.
+    The dialogues are those of `mean_tokens`. `folder`: the folder of a bundle that `read_bundle` has checked.
     """
     price = _price(lock)
-    usages = list(_usages(folder)) if price else []
+    usages = list(_usages(folder, set(results.tasks))) if price else []
     if price is None or not usages or None in usages:
         return None
     prompt = sum(usage.prompt_tokens for usage in usages if usage)
     completion = sum(usage.completion_tokens for usage in usages if usage)
-    return rounded((prompt * price[0] + completion * price[1]) / 1e6 / len(usages))
+    return rounded((prompt * price[0] + completion * price[1]) / 1e6 / results.tokens(bundle).size)
 
 
 def _price(lock: Lock) -> Price | None:
@@ -55,12 +59,14 @@ def _price(lock: Lock) -> Price | None:
     return price
 
 
-def _usages(folder: Path) -> Iterator[Usage | None]:
-    """Yield the agent's usage in each dialogue; None for a dialogue in which the usage of any reply is unknown."""
+def _usages(folder: Path, tasks: Collection[str]) -> Iterator[Usage | None]:
+    """Yield the agent's usage in each dialogue on these tasks; None if the usage of any of its replies is unknown."""
     decoder = msgspec.json.Decoder(_Trajectory)
     for path in sorted((folder / TRAJECTORIES).iterdir()):
         with path.open("rb") as lines:
             for line in lines:
-                usages = [turn.agent_usage for turn in decoder.decode(line).turns]
+                trajectory = decoder.decode(line)
+                usages = [turn.agent_usage for turn in trajectory.turns]
                 known = [usage for usage in usages if usage]
-                yield sum(known, Usage()) if len(known) == len(usages) else None
+                if trajectory.task_id in tasks:
+                    yield sum(known, Usage()) if len(known) == len(usages) else None

@@ -1,6 +1,7 @@
 """Data classes for the boards of a store.
 
-A board contains the entries of one track that were verified on the same tasks of one domain and so can be compared.
+A board contains the entries of one track that can be compared: they were verified on the same tasks of one domain, and
+had the same human and turn limit.
 `standings.read_standings` reads boards from a store, and checks every file against the hash that names it;
 `standings.board_results` returns the results by task, with which `comparison.Comparisons` compares entries.
 """
@@ -41,13 +42,15 @@ class Row(Struct, frozen=True, kw_only=True):
     agent_process: str
     """The kind of process that ran the agent, such as "in-process", or "not stated" if the bundle does not state it."""
     level: Level
-    """The verification level: V3 if the maintainers also ran the system and their results agree, else the receipt's."""
+    """The verification level: V3 if all runs by the maintainers agree with the entry, else the receipt's."""
     rerun: str
-    """The digest of the bundle in which the maintainers ran this system themselves; "" if they did not."""
+    """The digest of the last bundle in which the maintainers ran this system themselves; "" if they did not.
+
+    If the results of a run differ, this is the last such run."""
     reruns: str
     """For a maintainers' run, the digest of the entry whose system was run; "" for all others."""
     flags: tuple[str, ...]
-    """Rules that flagged the entry, each once, including `rerun.differs` if the maintainers' run does not agree."""
+    """Rules that flagged the entry, each once, including `rerun.differs` if a maintainers' run does not agree."""
     pending: tuple[Finding, ...]
     """Flags that a keeper must decide about before the entry has a rank; see `verify.findings.awaits_decision`."""
     rank: Rank | None
@@ -86,16 +89,18 @@ class Ceiling(Struct, frozen=True, kw_only=True):
 
 
 class Board(Struct, frozen=True, kw_only=True):
-    """All entries of one track that were verified on the same tasks."""
+    """All entries of one track that were verified on the same tasks, with the same human and turn limit."""
 
     key: str
-    """The board's name in URLs: track, domain and the first 16 digits of the tasks' hash, joined by hyphens."""
+    """The board's name in URLs; see `placement.board_key`."""
     track: Track
     domain: str
     source: str
     """Source of the tasks, as the first entry named it."""
     tasks_hash: str
     tasks: int
+    setting: str
+    """The human and the turn limit of every entry; see `placement.setting`."""
     rows: tuple[Row, ...]
     """The ranked entries, the best first."""
     flagged: tuple[Row, ...]
@@ -106,7 +111,9 @@ class Board(Struct, frozen=True, kw_only=True):
     least_detectable: float | None
     """The smallest true difference of two means that a two-sided test at 5% detects with a power of 80%.
 
-    It is the median over all pairs of ranked entries; None if there are fewer than two ranked entries or tasks."""
+    It is the median over all pairs of ranked entries; None if there are fewer than two ranked entries or fewer than 6
+    tasks.
+    """
 
     @property
     def everyone(self) -> tuple[Row, ...]:

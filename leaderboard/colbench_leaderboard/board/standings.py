@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -24,6 +24,7 @@ from colbench_leaderboard.board.model import (
 )
 from colbench_leaderboard.board.reported import TABLE
 from colbench_leaderboard.board.results import Results, read_results
+from colbench_leaderboard.bundle.placement import board_key, setting
 from colbench_leaderboard.store.entries import (
     read_kept_bundle,
     read_receipt,
@@ -59,11 +60,12 @@ def read_standings(store: Path, head: str | None = None) -> Standings:
     log = read_log(store, head)
     first = {record.bundle: record for record in log.records if record.decision == "accepted"}
     entries = [_entry(store, first[each.bundle], each) for each in log.standing().values()]
+    kept = _kept(log)
     keys = sorted({each.board for each in entries}, key=lambda key: (key[0] != "s", key))
     return Standings(
         head=log.head,
         records=log.records,
-        boards=tuple(_board(store, [e for e in entries if e.board == key]) for key in keys),
+        boards=tuple(_board(store, [e for e in entries if e.board == key], kept) for key in keys),
         entries={entry.bundle: entry for entry in entries},
         deltas=_deltas(store, log),
         reported=TABLE,
@@ -90,7 +92,7 @@ def _entry(store: Path, accepted: Record, current: Record) -> Entry:
         track = bundle.submission.track
         return Entry(
             bundle=current.bundle,
-            board=f"{track}-{summary.domain}-{receipt.tasks[:16]}",
+            board=board_key(track, summary.domain, receipt.tasks, bundle.lock),
             accepted=accepted,
             current=current,
             submission=bundle.submission,
@@ -100,12 +102,30 @@ def _entry(store: Path, accepted: Record, current: Record) -> Entry:
         )
 
 
-def _board(store: Path, entries: Sequence[Entry]) -> Board:
-    """Return the board of these entries, which must all have the same track and the same tasks."""
+def _kept(log: Log) -> dict[str, int]:
+    """Return the number of each bundle's last record of the decision `kept` since its acceptance."""
+    kept: dict[str, int] = {}
+    for record in log.records:
+        if record.decision == "kept":
+            kept[record.bundle] = record.number
+        elif record.decision == "accepted":
+            kept.pop(record.bundle, None)
+    return kept
+
+
+def _board(store: Path, entries: Sequence[Entry], kept: Mapping[str, int]) -> Board:
+    """Return the board of these entries, which must all have the same `Entry.board`; `kept`: see `_kept`."""
     first, domain = entries[0], entries[0].summary.domain
     results = read_results(store, domain, [(each.current, each.receipt) for each in entries])
-    reruns = {each.accepted.reruns: each for each in entries if each.accepted.reruns}
-    trusted = [_trust(each, reruns.get(each.bundle), results) for each in entries]
+    trusted = [
+        _trust(
+            each,
+            [other for other in entries if other.accepted.reruns == each.bundle],
+            results,
+            kept.get(each.bundle, 0),
+        )
+        for each in entries
+    ]
     ranked = [
         e for e, trust in zip(entries, trusted, strict=True) if _competes(e) and not trust.pending
     ]
@@ -124,6 +144,7 @@ def _board(store: Path, entries: Sequence[Entry]) -> Board:
         source=first.lock.tasks.source,
         tasks_hash=first.receipt.tasks,
         tasks=len(results.tasks),
+        setting=setting(first.lock),
         rows=tuple(row for row in rows if row.rank),
         flagged=tuple(row for row in rows if row.bundle in competing and not row.rank),
         lines=tuple(row for row in rows if row.bundle not in competing),
@@ -148,20 +169,24 @@ class _Trust(Struct, frozen=True, kw_only=True):
     """See `Row.pending`."""
 
 
-def _trust(entry: Entry, rerun: Entry | None, results: Results) -> _Trust:
+def _trust(entry: Entry, reruns: Sequence[Entry], results: Results, kept: int) -> _Trust:
+    """Return the trust in an entry.
+
+    `reruns`: the maintainers' runs of its system. `kept`: the number of the last record that ranks it despite its
+    flags; 0 if no record does.
+    """
     flags = [each for each in entry.receipt.findings if each.severity == "flag"]
-    pending = list(filter(awaits_decision, flags))
-    agrees = rerun is not None and not separable(results, entry.bundle, rerun.bundle)
-    decided = entry.current.number if entry.current.decision == "kept" else 0
-    if decided:
-        pending = []
-    if rerun and not agrees:
+    current = entry.current.decision == "kept"
+    pending = [] if current else list(filter(awaits_decision, flags))
+    differing = [each for each in reruns if separable(results, entry.bundle, each.bundle)]
+    if differing:
         flags.append(RERUN_DIFFERS)
-        if decided < rerun.accepted.number:
-            pending.append(RERUN_DIFFERS)
+    if any(each.accepted.number > kept for each in differing):
+        pending.append(RERUN_DIFFERS)
+    shown = differing or reruns
     return _Trust(
-        level="V3" if agrees else cast(Level, entry.receipt.level),
-        rerun=rerun.bundle if rerun else "",
+        level="V3" if reruns and not differing else cast(Level, entry.receipt.level),
+        rerun=shown[-1].bundle if shown else "",
         flags=tuple(flags),
         pending=tuple(pending),
     )
@@ -227,7 +252,7 @@ def _row(store: Path, entry: Entry, rank: Rank | None, results: Results, trust: 
         success_by_turn=summary.success_by_turn,
         undisclosed=summary.undisclosed,
         tokens=mean_tokens(results, entry.bundle),
-        cost=mean_cost(bundle_folder(store, entry.bundle), entry.lock),
+        cost=mean_cost(results, entry.bundle, bundle_folder(store, entry.bundle), entry.lock),
     )
 
 

@@ -19,6 +19,7 @@ from colbench.rollout_file import StoredRollouts
 from colbench.run_folder import RunFolder, RunRecord
 from colbench.selection import recorded_tasks
 from colbench.task import Task
+from colbench_leaderboard.bundle.lock_rules import model_name, size_flaws, text_flaws, uses_model
 from colbench_leaderboard.bundle.redaction import (
     PublicRecord,
     names_home,
@@ -26,7 +27,7 @@ from colbench_leaderboard.bundle.redaction import (
     public_spec,
 )
 from colbench_leaderboard.bundle.schema import Lock, LockedTasks, Submission
-from colbench_leaderboard.bundle.submission import MODEL_TABLE
+from colbench_leaderboard.bundle.submission import MODEL_TABLE, template
 from colbench_leaderboard.bundle.tracks import departures
 
 NAMED = 5
@@ -52,8 +53,8 @@ def draft(run: Path, submission: Submission, *, meta: str = "submission.toml") -
     """Return the draft of a run's bundle.
 
     `run`: the run's folder. `meta`: the submission's file, for messages. Raises UserError, with all reasons, if the run
-    cannot be published: it mixes configurations, lacks dialogues, was made with `told="all"`, breaks the track's rules,
-    or uses a model although the submission names none.
+    cannot be published: it mixes configurations, lacks dialogues, was made with `told="all"`, breaks the track's rules
+    or a rule for locks, or uses a model although the submission names none.
     """
     folder = RunFolder(run)
     record = folder.record()
@@ -71,7 +72,9 @@ def draft(run: Path, submission: Submission, *, meta: str = "submission.toml") -
         flaws.append(
             f'it does not qualify for the track "standard", only for "open" (set `track`):{listed}'
         )
-    flaws += _unnamed_model(record, submission, meta)
+    if uses_model(lock) and not submission.models:
+        flaws.append(_unnamed_model(record.config.agent, meta))
+    flaws += [f"run.json: {flaw}" for flaw in (*size_flaws(record.config), *text_flaws(lock))]
     if flaws:
         raise UserError(
             "\n".join([f"{run} cannot be submitted:", *(f"  {flaw}" for flaw in flaws)])
@@ -87,12 +90,13 @@ def draft(run: Path, submission: Submission, *, meta: str = "submission.toml") -
     )
 
 
-def standard_departures(run: Path) -> list[str]:
-    """Return the reasons why the run in a folder does not qualify for the standard track."""
+def run_template(run: Path) -> str:
+    """Return a submission.toml to fill in, whose track and model suit the run in a folder."""
     folder = RunFolder(run)
     record = folder.record()
     domain = _domain(recorded_tasks(folder, record))
-    return departures(_lock(record, public_record(record), domain))
+    lock = _lock(record, public_record(record), domain)
+    return template(departures(lock), model_name(lock))
 
 
 def _keys(tasks: Sequence[Task], record: RunRecord) -> Iterator[str]:
@@ -179,15 +183,12 @@ def _mixed(record: RunRecord, held: _Held) -> list[str]:
     return flaws
 
 
-def _unnamed_model(record: RunRecord, submission: Submission, meta: str) -> list[str]:
-    """Return a flaw if the agent's description in the run's record names a model, but the submission names none."""
-    if submission.models or not record.pins.get("agent", {}).get("model"):
-        return []
+def _unnamed_model(agent: str, meta: str) -> str:
     table = "".join(f"\n    {line}" for line in MODEL_TABLE)
-    return [
-        f"its agent {record.config.agent} uses a model, but {meta} names none; replace the line `models = []` with a "
-        f"table for each model, at the end of the file:{table}"
-    ]
+    return (
+        f"its agent {agent} uses a model, but {meta} names none; replace the line `models = []` with a table for each "
+        f"model, at the end of the file:{table}"
+    )
 
 
 def _changed(record: RunRecord) -> list[str]:

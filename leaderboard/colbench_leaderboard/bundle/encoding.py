@@ -89,7 +89,10 @@ def _flaw(content: bytes) -> tuple[str, str] | None:
 
 def _unlike(cause: Exception | None, kind: type) -> tuple[str, str]:
     if cause is None:
-        how = "keys sorted, no whitespace, defaults left out, every value in its shortest form"
+        how = (
+            "keys sorted, no whitespace, default values left out (but not in submission.json and lock.json), every "
+            "value in its shortest form"
+        )
         return "json.canonical", f"not canonical JSON: {how}"
     if "out of range" in str(cause):
         return "json.number", "a number that is too large"

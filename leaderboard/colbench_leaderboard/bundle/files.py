@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from io import BufferedReader
 from pathlib import Path
 
+from colbench.errors import DataError
 from colbench_leaderboard.bundle.refused import Refused
 from colbench_leaderboard.bundle.schema import BLOBS, LOCK, MANIFEST, SUBMISSION, TRAJECTORIES
 
@@ -66,11 +68,13 @@ def plain_files(folder: Path) -> set[str]:
 
 
 def open_file(folder: Path, name: str) -> BufferedReader:
-    """Open a file of a bundle for reading. Raises Refused (`archive.link`) if it is a link or cannot be read."""
+    """Open a file of a bundle. Raises Refused (`archive.link`) if it is a link, DataError if it cannot be read."""
     try:
         return os.fdopen(os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW), "rb")
     except OSError as cause:
-        raise Refused("archive.link", f"cannot be read: {cause.strerror}", file=name) from cause
+        if cause.errno == errno.ELOOP:
+            raise Refused("archive.link", "it is a symbolic link", file=name) from cause
+        raise DataError(f"{folder / name}: cannot be read: {cause.strerror}") from cause
 
 
 def read_file(folder: Path, name: str) -> bytes:

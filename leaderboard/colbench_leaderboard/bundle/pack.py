@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import msgspec
 from msgspec.structs import replace
 
 from colbench.errors import UserError
@@ -13,6 +14,7 @@ from colbench_leaderboard.bundle import archive
 from colbench_leaderboard.bundle.draft import Draft
 from colbench_leaderboard.bundle.encoding import canonical
 from colbench_leaderboard.bundle.files import manifest, trajectory_file
+from colbench_leaderboard.bundle.plain_text import strings
 from colbench_leaderboard.bundle.read import read_bundle
 from colbench_leaderboard.bundle.redaction import find_secret, scrub
 from colbench_leaderboard.bundle.refused import Refused
@@ -52,8 +54,9 @@ class _Writer:
         self.names: set[str] = set()
 
     def fill(self, draft: Draft) -> None:
-        self._put(SUBMISSION, canonical(draft.submission))
-        self._put(LOCK, canonical(draft.lock))
+        for name, part in ((SUBMISSION, draft.submission), (LOCK, draft.lock)):
+            _require_no_secret(part, name)
+            self._put(name, canonical(part))
         rollouts = draft.rollouts
         for number, start in enumerate(range(0, len(rollouts), PER_FILE)):
             lines = map(self._line, rollouts[start : start + PER_FILE])
@@ -66,30 +69,34 @@ class _Writer:
         return path
 
     def _line(self, rollout: Rollout) -> bytes:
+        where = f"trial {rollout.trial} of {rollout.task_id}"
+
         def blob(name: str, content: bytes) -> None:
+            _require_no_secret(content.decode(), where)
             self._put(f"{BLOBS}/{name}", content)
 
-        where = f"trial {rollout.trial} of {rollout.task_id}"
         if rollout.failure:
             reason = scrub(rollout.failure.reason)
             rollout = replace(rollout, failure=replace(rollout.failure, reason=reason))
-        line = canonical(to_trajectory(rollout, blob))
-        _require_no_secret(line, where)
-        return line + b"\n"
+        trajectory = to_trajectory(rollout, blob)
+        _require_no_secret(trajectory, where)
+        return canonical(trajectory) + b"\n"
 
     def _put(self, name: str, content: bytes) -> None:
         if name in self.names:
             return
-        _require_no_secret(content, name)
         path = self.folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
         self.names.add(name)
 
 
-def _require_no_secret(content: bytes, where: str) -> None:
-    """Raise UserError if the content seems to contain a secret."""
-    if what := find_secret(content):
+def _require_no_secret(value: object, where: str) -> None:
+    """Raise UserError if a text of the value seems to contain a secret.
+
+    Texts are searched before they are encoded, because JSON escapes some characters of a secret or before it.
+    """
+    if what := find_secret("\n".join(strings(msgspec.to_builtins(value)))):
         raise UserError(
             f"{where} contains what looks like {what}; nothing was written. A bundle is public: "
             "make sure that the run contains no secrets, and revoke any secret that was in a "

@@ -39,7 +39,8 @@ def require_plain(submission: Submission, file: str = SUBMISSION) -> None:
     for key, text in _texts(submission):
         if flaw := text_flaw(text):
             raise Refused("submission.text", f"`{key}` {flaw}", file=file)
-    if submission.link and not LINK.fullmatch(submission.link):
+    link = submission.link
+    if link and (not LINK.fullmatch(link) or text_flaw(link, line=True)):
         raise Refused("submission.link", "`link` is not a plain https:// URL", file=file)
 
 
@@ -75,6 +76,19 @@ def text_flaw(text: str, *, line: bool = False) -> str:
     if unicodedata.normalize("NFC", text) != text:
         return "is not in Unicode normalization form C"
     return ""
+
+
+def strings(value: object) -> Iterator[str]:
+    """Yield all texts in nested lists and dictionaries, including keys."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield str(key)
+            yield from strings(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from strings(inner)
 
 
 def look_alike(one: str, other: str) -> bool:

@@ -37,23 +37,27 @@ LEFT_OUT = ("scorers",)
 """Fields that bundles omit: they select scores, which bundles do not contain."""
 FILES = ("agent_prompt", "human_prompt")
 """Fields that name a file; only the hash of the file is published."""
+ROLES = ("agent", "human")
 COMMAND = "command"
 """The key of a command line, which is removed from the published descriptions of the agent and other parts of a run."""
 FILE_ENDS = (".py", ".jsonl", ".json", ".parquet", ".gz", ".txt", ".md")
-SECRETIVE = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
+SECRETIVE = re.compile(r"key|token|secret|passw|credential|auth(?!ors?(?![a-z]))", re.IGNORECASE)
+"""Names of settings that may be secrets; AUTHOR, as in GIT_AUTHOR_EMAIL, is not one of them."""
 HARMLESS = {"max_tokens", "max_completion_tokens"}
 PATH = re.compile(r"(?<![\w./~])(?:~/|/|[A-Za-z]:\\)(?:[^\s/\\:;,'\"()]+[/\\])*([^\s/\\:;,'\"()]+)")
 ADDRESS = re.compile(r"\b([a-z][a-z0-9+.-]*)://[^\s'\"<>]+", re.IGNORECASE)
+START = r"(?:\b|(?<=\\[nrt]))"
+"""The start of a word, or the end of an escape such as `\\n` in source code."""
 SHAPES = {
-    "an API key": rb"\bsk-[A-Za-z0-9_-]{20,}",
-    "a Hugging Face token": rb"\bhf_[A-Za-z0-9]{30,}",
-    "a GitHub token": rb"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{50,})",
-    "an AWS key": rb"\bAKIA[0-9A-Z]{16}\b",
-    "a Google API key": rb"\bAIza[0-9A-Za-z_-]{35}",
-    "a Slack token": rb"\bxox[abprs]-[0-9A-Za-z-]{10,}",
-    "a private key": rb"-----BEGIN [A-Z ]*PRIVATE KEY-----",
+    "an API key": START + r"sk-[A-Za-z0-9_-]{20,}",
+    "a Hugging Face token": START + r"hf_[A-Za-z0-9]{30,}",
+    "a GitHub token": START + r"(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{50,})",
+    "an AWS key": START + r"AKIA[0-9A-Z]{16}\b",
+    "a Google API key": START + r"AIza[0-9A-Za-z_-]{35}",
+    "a Slack token": START + r"xox[abprs]-[0-9A-Za-z-]{10,}",
+    "a private key": r"-----BEGIN [A-Z ]*PRIVATE KEY-----",
 }
-SECRETS = {what: re.compile(shape) for what, shape in SHAPES.items()}
+SECRETS = {what: re.compile(shape, re.ASCII) for what, shape in SHAPES.items()}
 SHORTEST = 12
 """Minimum length of an environment variable's value that counts as a secret; a shorter one may be a common word."""
 
@@ -74,8 +78,9 @@ def public_record(record: RunRecord) -> PublicRecord:
     """Return the public part of a run's record; configuration and pins are redacted."""
     left_out: list[str] = []
     config = _config(record.config, left_out)
+    models = {_model(getattr(record.config, role)): _model(getattr(config, role)) for role in ROLES}
     pins: dict[str, Any] = {
-        part: _redacted(value, part, left_out) for part, value in record.pins.items()
+        part: _redacted(value, part, models, left_out) for part, value in record.pins.items()
     }
     hashes = {name: record.pins["config"].get(name) for name in FILES}
     pins["config"] = msgspec.to_builtins(config.pins()) | hashes
@@ -96,20 +101,26 @@ def scrub(text: str) -> str:
 
 
 def public_spec(spec: str) -> str:
-    """Return a spec without private parts: `cmd` for `cmd:python /a/agent.py`, `agent.py:A` for `/a/agent.py:A`."""
-    if spec.startswith("cmd:"):
-        return "cmd"
+    """Return a spec without private parts: `cmd` for `cmd:python /a/agent.py`, `agent.py:A` for `/a/agent.py:A`.
+
+    A model of `local:` or `vllm:` may be a folder, of which only the last part of the path is kept.
+    """
+    kind, _, model = spec.partition(":")
+    if kind == "cmd":
+        return kind
+    if kind == "local" or (kind == "vllm" and _is_folder(model)):
+        return f"{kind}:{_last(model)}"
     return scrub(":".join(map(_base, without_address(spec).split(":"))))
 
 
-def find_secret(content: bytes, environment: Mapping[str, str] | None = None) -> str:
+def find_secret(text: str, environment: Mapping[str, str] | None = None) -> str:
     """Return the kind of secret that a text seems to contain, but not the secret itself; "" if none is found."""
     for what, shape in SECRETS.items():
-        if shape.search(content):
+        if shape.search(text):
             return what
     environment = os.environ if environment is None else environment
     for name, value in environment.items():
-        if SECRETIVE.search(name) and len(value) >= SHORTEST and value.encode() in content:
+        if SECRETIVE.search(name) and len(value) >= SHORTEST and value in text:
             return f"the value of the environment variable {name}"
     return ""
 
@@ -141,19 +152,26 @@ def _config(config: RunConfig, left_out: list[str]) -> RunConfig:
     return replace(config, **changes)
 
 
-def _redacted(value: Any, part: str, left_out: list[str]) -> Any:
-    """Return the description that the agent, the human or the browser gave of itself, without private data."""
+def _redacted(value: Any, part: str, models: Mapping[str, str], left_out: list[str]) -> Any:
+    """Return the description that the agent, the human or the browser gave of itself, without private data.
+
+    `models`: the published form of each model that a spec names.
+    """
     if isinstance(value, str):
-        return scrub(value)
+        return scrub(models.get(value, value))
     if not isinstance(value, dict):
         return value
     if COMMAND in value:
         left_out.append(f"{part}.{COMMAND}")
     return {
-        scrub(str(key)): _redacted(each, part, left_out)
+        scrub(str(key)): _redacted(each, part, models, left_out)
         for key, each in value.items()
         if key != COMMAND
     }
+
+
+def _model(spec: str) -> str:
+    return spec.partition(":")[2]
 
 
 def _harmless(name: str, value: Any) -> bool:
@@ -164,4 +182,13 @@ def _harmless(name: str, value: Any) -> bool:
 
 def _base(part: str) -> str:
     is_path = part.startswith(("/", "~", ".")) or part.endswith(FILE_ENDS)
-    return part.rstrip("/").rpartition("/")[2] if is_path else part
+    return _last(part) if is_path else part
+
+
+def _is_folder(model: str) -> bool:
+    """Return True if a model is a folder, not an OWNER/NAME."""
+    return model.count("/") > 1 or Path(model).expanduser().is_dir()
+
+
+def _last(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]

@@ -171,26 +171,43 @@ def to_toml(values: dict[str, Any]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def template(departures: Sequence[str] = ()) -> str:
+def template(departures: Sequence[str] = (), model: str = "") -> str:
     """Return a submission.toml to fill in.
 
     `departures`: why the run does not qualify for the standard track; if there are any, the file lists them, and its
-    track is `open`.
+    track is `open`. `model`: the name of the agent's model; "" if it uses none.
     """
-    questions = Disclosures.__struct_fields__
     return "\n".join(
         [
             *_head(departures),
-            f"# models: {QUESTIONS['models']}",
-            "models = []",
-            "# or, instead of the line above, one table per model at the end of the file:",
-            *(f"# {line}" for line in MODEL_TABLE),
+            *(_named(model) if model else _unnamed()),
             "",
             "[disclosures]",
-            *(f"# {name} = …  # {QUESTIONS[f'disclosures.{name}']}" for name in questions),
+            *_open("disclosures.", Disclosures.__struct_fields__),
             "",
         ]
     )
+
+
+def _named(model: str) -> list[str]:
+    """Return the table of a model, in which only its name is filled in."""
+    others = [name for name in Model.__struct_fields__ if name != "name"]
+    return ["[[models]]", *_pairs("models.", {"name": model}), *_open("models.", others)]
+
+
+def _unnamed() -> list[str]:
+    """Return an empty list of models, and the table to use instead."""
+    return [
+        f"# models: {QUESTIONS['models']}",
+        "models = []",
+        "# or, instead of the line above, one table per model at the end of the file:",
+        *(f"# {line}" for line in MODEL_TABLE),
+    ]
+
+
+def _open(prefix: str, names: Sequence[str]) -> list[str]:
+    """Return the lines of unanswered questions."""
+    return [f"# {name} = …  # {QUESTIONS[prefix + name]}" for name in names]
 
 
 def _head(departures: Sequence[str]) -> list[str]:

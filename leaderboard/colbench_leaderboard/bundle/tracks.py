@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from colbench.registry import domain_names, get_domain, installed_domains
+from colbench.run_folder import VALUES
 from colbench_leaderboard.bundle.schema import Lock
 
 HUMAN = "keyless"
@@ -57,7 +58,8 @@ def _rules(lock: Lock) -> Iterator[str]:
 
 
 def _harness(commit: str) -> Iterator[str]:
-    if not commit:
+    commits = commit.split(VALUES)
+    if not all(commits):
         yield "the commit of its harness is unknown because it did not run from a checkout"
-    elif commit.endswith("-dirty"):
+    elif any(each.endswith("-dirty") for each in commits):
         yield f"its harness has uncommitted changes: {commit}"

@@ -15,6 +15,7 @@ from colbench_leaderboard.cli.verify import add_store_flags, verify_for_store
 
 if TYPE_CHECKING:
     from colbench_leaderboard.store.audit import Audit
+    from colbench_leaderboard.verify.receipt import Finding
 
 FAULTY = 1
 """Exit code for a store with faults."""
@@ -90,8 +91,10 @@ def _audit(args: argparse.Namespace) -> Audit:
     head = _head(args)
     signers = Path(args.signers) if args.signers else None
 
-    def verifier(bundle: Path, against: list[Path], out: Path) -> None:
-        verify_for_store(args, bundle, against).write(out)
+    def verifier(
+        bundle: Path, against: list[Path], carried: tuple[Finding, ...], out: Path
+    ) -> None:
+        verify_for_store(args, bundle, against, carried).write(out)
 
     store = Path(args.store)
     if args.verify:

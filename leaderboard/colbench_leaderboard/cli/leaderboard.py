@@ -110,7 +110,11 @@ def _add_remove(actions: Any) -> None:
         help="remove an entry",
         description="Remove an entry from its board; its record and the reason stay in the log.",
     )
-    parser.add_argument("--delete", action="store_true", help="also delete the files of the bundle")
+    parser.add_argument(
+        "--delete",
+        action="store_true",
+        help="also delete the files of the bundle, even of an entry that was removed earlier",
+    )
     parser.set_defaults(run=remove)
 
 
@@ -164,6 +168,7 @@ def accept(args: argparse.Namespace) -> int:
 
     if args.refuse is not None:
         require_reason(args.refuse, "--refuse")
+    sign.require_keeper(args)
     with locked(Path(args.store)):
         return _decide(args)
 
@@ -233,6 +238,7 @@ def keep(args: argparse.Namespace) -> int:
 
     store = Path(args.store)
     bundle = find(read_log(store), args.bundle)
+    sign.require_keeper(args)
     _conclude(args, decisions.keep(store, bundle, args.reason))
     return 0
 
@@ -244,6 +250,7 @@ def remove(args: argparse.Namespace) -> int:
 
     store = Path(args.store)
     bundle = find(read_log(store), args.bundle)
+    sign.require_keeper(args)
     _conclude(args, decisions.remove(store, bundle, args.reason, delete=args.delete))
     return 0
 
@@ -255,6 +262,7 @@ def rescore(args: argparse.Namespace) -> int:
     from colbench_leaderboard.store.log import find, read_log
 
     require_reason(args.reason)
+    sign.require_keeper(args)
     with locked(Path(args.store)):
         log = read_log(Path(args.store))
         wanted = [find(log, args.only)] if args.only else list(log.standing())
@@ -273,22 +281,28 @@ def _rescore(args: argparse.Namespace, bundle: str) -> bool:
     """Verify an entry again, and record the new scores if they changed. Return False if the entry is now refused."""
     from colbench_leaderboard.store import decisions
     from colbench_leaderboard.store.audit import verified_against
+    from colbench_leaderboard.store.entries import read_receipt
     from colbench_leaderboard.store.layout import bundle_folder
     from colbench_leaderboard.store.log import read_log
+    from colbench_leaderboard.verify.transcripts import of_deleted
 
     store = Path(args.store)
     record = read_log(store).standing().get(bundle)
     if record is None:
         raise DataError(f"bundle {bundle} is not a current entry of {store}")
     folder = bundle_folder(store, bundle)
-    outcome = verify_for_store(args, folder, verified_against(store, record))
+    before = read_receipt(store, record)
+    against, deleted = verified_against(store, before)
+    outcome = verify_for_store(args, folder, against, of_deleted(before, deleted))
     if outcome.receipt.level is None:
+        say_objections(outcome.receipt)
         return False
     with tempfile.TemporaryDirectory(prefix="colbench-rescore-") as made:
         outcome.write(Path(made))
         changed = decisions.rescore(store, bundle, Path(made), args.reason)
     if changed:
         say_decision(changed, read_log(store).head)
+        say_pending(args.store, outcome.receipt)
     else:
         say(f"{bundle}: unchanged")
     return True

@@ -59,6 +59,14 @@ def sign_with(store: Path, key: str) -> None:
     say(f"`colbench leaderboard head {store}` prints the head to publish.", "dim")
 
 
+def require_keeper(args: argparse.Namespace) -> None:
+    """Raise UserError or DataError if `--key` is given but cannot sign the store. This comes before a decision."""
+    from colbench_leaderboard.store.signatures import require_keeper
+
+    if args.key:
+        require_keeper(Path(args.store), Path(args.key).expanduser())
+
+
 def finish(args: argparse.Namespace) -> None:
     """Sign a store after a decision if `--key` is given; otherwise, if the store has keepers, print how to sign it."""
     from colbench_leaderboard.store.log import read_log
@@ -87,10 +95,9 @@ def head(args: argparse.Namespace) -> int:
     if not newest.signature:
         errors().print("This head is not signed, because the store has no signed head.")
     elif newest.records < len(log.records):
-        left = f"{newest.records + 1} to {len(log.records)}"
-        errors().print(
-            f"Records {left} are newer and unsigned; sign them with `colbench leaderboard sign`."
-        )
+        first, last = newest.records + 1, len(log.records)
+        left = f"Record {last} is" if first == last else f"Records {first} to {last} are"
+        errors().print(f"{left} newer and unsigned; to sign, use `colbench leaderboard sign`.")
     return 0
 
 

@@ -54,7 +54,7 @@ def _add_pack(actions: Any) -> None:
         "--template",
         metavar="FILE",
         help="write the questions for --meta to a new file (`-`: print them), and exit; with RUN, the file's `track` "
-        "suits the run",
+        "and `models` suit the run",
     )
     parser.add_argument(
         "--interactive",
@@ -72,7 +72,7 @@ def _add_pack(actions: Any) -> None:
 
 
 def pack(args: argparse.Namespace) -> int:
-    """Print what the bundle of a run contains, and write it unless `--dry-run` is given."""
+    """Write the bundle of a run unless `--dry-run` is given, and print what it contains."""
     if args.template is not None:
         return _write_template(args.template, args.folder)
     from colbench_leaderboard.bundle import pack as packing
@@ -84,11 +84,12 @@ def pack(args: argparse.Namespace) -> int:
     folder = Path(args.folder)
     meta = _meta(args, folder)
     ready = draft(folder, read_submission(meta), meta=str(meta))
-    _show(ready)
     if args.dry_run:
+        _show(ready)
         return 0
     out = Path(args.out or folder / "bundle")
     digest = packing.pack(ready, out)
+    _show(ready)
     say_field("digest", digest)
     say_field("bundle", str(out))
     say_field("next", f"colbench verify {shlex.quote(str(out))}")
@@ -96,11 +97,11 @@ def pack(args: argparse.Namespace) -> int:
 
 
 def _write_template(file: str, run: str | None) -> int:
-    """Write or print the questions; with a run, `track` and the next command suit this run."""
-    from colbench_leaderboard.bundle.draft import standard_departures
+    """Write or print the questions; with a run, `track`, `models` and the next command suit this run."""
+    from colbench_leaderboard.bundle.draft import run_template
     from colbench_leaderboard.bundle.submission import template
 
-    text = template(standard_departures(Path(run)) if run else ())
+    text = run_template(Path(run)) if run else template()
     if file == "-":
         sys.stdout.write(text)
     else:

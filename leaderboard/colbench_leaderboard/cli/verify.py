@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from colbench.command import describe
 from colbench.config import RunConfig
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from colbench.task import Task
     from colbench_leaderboard.bundle.read import Bundle
     from colbench_leaderboard.bundle.refused import Refused
-    from colbench_leaderboard.verify.receipt import Outcome
+    from colbench_leaderboard.verify.receipt import Finding, Outcome
 
 EXAMPLES = examples.VERIFY
 REFUSED = 1
@@ -68,12 +71,17 @@ def add_to(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Verify a bundle, write the receipt, and print the outcome. Returns 1 if the bundle is refused."""
+    """Verify a bundle, write the receipt, and print the outcome. Returns 1 if the bundle is refused.
+
+    A bundle that cannot be read gets no receipt, and the files of its earlier verification are removed.
+    """
     from colbench_leaderboard.bundle.read import read_bundle
     from colbench_leaderboard.bundle.refused import Refused
+    from colbench_leaderboard.verify.receipt import remove_files
     from colbench_leaderboard.verify.verification import Settings, verify
 
     path = Path(args.bundle)
+    _refuse_run(path)
     out = Path(args.out) if args.out else _default_out(path)
     if out.resolve() == path.resolve() or path.resolve() in out.resolve().parents:
         raise UserError(
@@ -88,6 +96,7 @@ def run(args: argparse.Namespace) -> int:
         with read_bundle(path) as bundle, output.progress() as seen:
             outcome = verify(bundle, own_tasks(bundle, args.tasks), settings, seen)
     except Refused as refused:
+        remove_files(out)
         return _unread(path, refused, as_json=args.json)
     outcome.write(out)
     if args.json:
@@ -114,6 +123,21 @@ def own_tasks(bundle: Bundle, source: str | None) -> list[Task]:
             "your own copy, such as --tasks official:backend/test"
         )
     return resolve_tasks(source or named)
+
+
+def _refuse_run(path: Path) -> None:
+    """Raise UserError, which names the next command, if the path is a run instead of a bundle."""
+    from colbench_leaderboard.bundle.schema import MANIFEST
+
+    if not (path / "run.json").exists() or (path / MANIFEST).exists():
+        return
+    bundle = path / "bundle"
+    fix = (
+        f"verify its bundle: colbench verify {shlex.quote(str(bundle))}"
+        if bundle.exists()
+        else f"first: colbench submit pack {shlex.quote(str(path))} --meta FILE"
+    )
+    raise UserError(f"{path} is a run, not a bundle; {fix}")
 
 
 def _default_out(bundle: Path) -> Path:
@@ -147,27 +171,66 @@ def add_store_flags(parser: Any) -> None:
     """Add the flags that `verify_for_store` reads."""
     parser.add_argument(
         "--tasks",
+        dest="sources",
         metavar="SOURCE",
-        help="your own copy of the tasks, for bundles whose tasks do not come with ColBench",
+        action="append",
+        default=[],
+        help="your own copy of the tasks, for bundles whose tasks do not come with ColBench; may be repeated: each "
+        "bundle is verified with the source that has its tasks",
     )
     add_config_flags(parser, only=FLAGS)
 
 
-def verify_for_store(args: argparse.Namespace, bundle: Path, against: Sequence[Path]) -> Outcome:
+def verify_for_store(
+    args: argparse.Namespace,
+    bundle: Path,
+    against: Sequence[Path],
+    carried: tuple[Finding, ...] = (),
+) -> Outcome:
     """Verify a bundle with the settings that all stores use, so that an audit creates the same receipt.
 
-    All human replies are replayed, and transcripts are compared with those of the bundles `against`. Raises DataError
-    if the bundle cannot be read.
+    All human replies are replayed, and transcripts are compared with those of the bundles `against`. Answers may import
+    the packages of the run if `--sandbox-packages` allows them. For `carried`, see `Settings`. Raises DataError if the
+    bundle cannot be read, UserError if `--tasks` lacks its tasks.
     """
     from colbench_leaderboard.bundle.read import read_bundle
     from colbench_leaderboard.bundle.refused import Refused
-    from colbench_leaderboard.bundle.tracks import own_sources
+    from colbench_leaderboard.verify.findings import Findings
+    from colbench_leaderboard.verify.lock import run_config
     from colbench_leaderboard.verify.verification import Settings, verify
 
-    settings = Settings(config=read_config(args, base=RunConfig()), against=tuple(against))
+    config = read_config(args, base=RunConfig())
     try:
         with read_bundle(bundle) as found, output.progress() as seen:
-            source = None if found.lock.tasks.source in own_sources() else args.tasks
-            return verify(found, own_tasks(found, source), settings, seen)
+            run = run_config(found.lock, Findings())
+            if run and set(run.sandbox_packages) <= set(config.sandbox_packages):
+                config = replace(config, sandbox_packages=run.sandbox_packages)
+            settings = Settings(config=config, against=tuple(against), carried=carried)
+            return verify(found, _matching_tasks(found, run, args.sources), settings, seen)
     except Refused as refused:
         raise DataError(f"{bundle}: {refused}") from refused
+
+
+def _matching_tasks(bundle: Bundle, run: RunConfig | None, sources: Sequence[str]) -> list[Task]:
+    """Return the tasks of the bundle's own source if an installed domain provides it, else of the matching source.
+
+    A source matches if the tasks that the run selects have the hash in the bundle's lock. `run`: the run's
+    configuration; None if it is invalid, in which case the bundle is refused with any tasks.
+    """
+    from colbench.plugins import resolve_tasks
+    from colbench_leaderboard.bundle.refused import shown
+    from colbench_leaderboard.bundle.tracks import own_sources
+    from colbench_leaderboard.verify.findings import Findings
+    from colbench_leaderboard.verify.grid import tasks_hash
+    from colbench_leaderboard.verify.lock import selected
+
+    stated = bundle.lock.tasks
+    if not sources or stated.source in own_sources():
+        return own_tasks(bundle, None)
+    for tasks in map(resolve_tasks, sources):
+        if run is None or tasks_hash(selected(run, tasks, Findings())) == stated.hash:
+            return tasks
+    raise UserError(
+        f"--tasks: bundle {bundle.digest[:12]} cannot be verified, because none of the sources has its tasks, "
+        f"{shown(stated.source)} with the hash {shown(stated.hash)}; add --tasks with your copy of them"
+    )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from colbench.numbers import amount, bare_percent, dollars
+from colbench.numbers import amount, bare_percent, count, dollars
 from colbench.registry import get_domain
 from colbench.stats import Estimate
 from colbench_leaderboard.board.model import Board, Row
@@ -20,6 +20,8 @@ from colbench_leaderboard.site.text import TRACKS
 
 FILTERED = 8
 """Number of entries above which the ranking has a box to filter them."""
+HASH_DIGITS = 8
+"""Number of digits of the tasks' hash in a board's title."""
 FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 """Characters that start a formula in a spreadsheet, including their full-width forms."""
 SHARES = ("ask_precision", "ask_recall", "ask_f1")
@@ -31,7 +33,10 @@ class BoardView(Struct, frozen=True, kw_only=True):
     """The data of a board that all of its pages need."""
 
     title: str
-    """Title such as `Standard · Backend programming`."""
+    """Title such as `Standard · Backend programming · 1,000 tasks (1a2b3c4d)`, which tells the board from all others.
+
+    In parentheses are the first digits of the hash of the tasks. In the open track, the setting follows.
+    """
     folder: str
     """Path from the root of the site."""
     value: str
@@ -41,19 +46,23 @@ class BoardView(Struct, frozen=True, kw_only=True):
     tasks: int
     source: str
     tasks_hash: str
+    setting: str
 
 
 def board_view(board: Board) -> BoardView:
     """Return the data that every page of a board shows, in the words of its domain."""
     domain = get_domain(board.domain)
+    tasks = f"{count(board.tasks, 'task')} ({board.tasks_hash[:HASH_DIGITS]})"
+    own_setting = [board.setting] if board.track == "open" else []
     return BoardView(
-        title=f"{TRACKS[board.track]} · {domain.title}",
+        title=" · ".join([TRACKS[board.track], domain.title, tasks, *own_setting]),
         folder=board_folder(board.key),
         value=domain.primary.label,
         success=domain.success.label if domain.success else "",
         tasks=board.tasks,
         source=board.source,
         tasks_hash=board.tasks_hash,
+        setting=board.setting,
     )
 
 

@@ -23,6 +23,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from colbench.pages.store import RenderStore
+from colbench.presentation import AnswerPictures, Picture
 from colbench.registry import get_domain
 from colbench.rollout import Rollout
 from colbench.task import Task
@@ -184,7 +185,8 @@ class Builder:
         if self._renders is not None:
             browser = self._browser or entry.lock.environment
             domain = get_domain(board.domain)
-            answers = domain.answer_pictures(self._folder.draft, self._renders, browser)
+            source = domain.answer_pictures(self._folder.draft, self._renders, browser)
+            answers = source and _ShownPictures(source, self._folder.pictures)
         with read_bundle(bundle_folder(self._store, entry.bundle)) as bundle:
             rollouts = (seen.note(cell.rollout) for cell in bundle.cells())
             cells = dialogues.joined(scores, rollouts)
@@ -205,6 +207,20 @@ class Builder:
         place = self._folder.place(f"{here}/{archive_name(entry.bundle)}")
         files = [(name, source / name) for name in sorted(names)]
         self._packed.append(self._pool.submit(archive.write, place, files, LEVEL))
+
+
+class _ShownPictures:
+    """Pictures of answers whose files are recorded when a page shows them."""
+
+    def __init__(self, source: AnswerPictures, files: set[str]) -> None:
+        self.legend = source.legend
+        self._source, self._files = source, files
+
+    def of(self, task: Task, answer: str | None) -> Sequence[Picture]:
+        """Return the pictures of an answer, and record their files."""
+        pictures = self._source.of(task, answer)
+        self._files.update(picture.file for picture in pictures)
+        return pictures
 
 
 class _SeenTasks:

@@ -1,16 +1,21 @@
-"""The folder of a site, which is written under a temporary name and moved into place when it is complete."""
+"""The folder of a site, which is written under a temporary name and moved into place when it is complete.
+
+Only one process at a time writes a site; meanwhile, the file `.NAME.lock` next to the folder is locked.
+"""
 
 from __future__ import annotations
 
 import shutil
+from contextlib import ExitStack
 from pathlib import Path
 
 from colbench.errors import UserError
+from colbench_leaderboard.store.lock import held
 
 MARK = ".colbench-site"
 """A file in every generated site; a folder without it is not overwritten."""
-KEPT = ("gallery",)
-"""Folders kept from the previous site: pictures are named by their content and do not have to be rendered again."""
+GALLERY = "gallery"
+"""The folder of pictures. Those that the new pages show are kept from the previous site instead of rendered again."""
 
 
 class Folder:
@@ -21,9 +26,33 @@ class Folder:
         self.draft = self.out.with_name(f".{self.out.name}.new")
         self.before = self.out.with_name(f".{self.out.name}.old")
         self.files = self.bytes = 0
+        self.pictures: set[str] = set()
+        """Paths of the pictures that the pages show; other pictures are deleted."""
         self._made: set[Path] = set()
+        self._lock = ExitStack()
 
     def __enter__(self) -> Folder:
+        try:
+            self.out.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as cause:
+            raise self._unwritable(cause) from cause
+        with ExitStack() as lock:
+            lock.enter_context(
+                held(self.out.with_name(f".{self.out.name}.lock"), f"--out {self.out}")
+            )
+            self._begin()
+            self._lock = lock.pop_all()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        with self._lock:
+            if kind is None:
+                self._move()
+            else:
+                shutil.rmtree(self.draft, ignore_errors=True)
+
+    def _begin(self) -> None:
+        """Create the draft, with the pictures of the previous site."""
         if self.out.exists() and not self.out.is_dir():
             raise UserError(f"--out {self.out}: a file, not a folder; use a folder")
         if (self.before / MARK).is_file() and not self.out.exists():
@@ -36,25 +65,27 @@ class Folder:
         for left in (self.before, self.draft):
             shutil.rmtree(left, ignore_errors=True)
         try:
-            self.draft.mkdir(parents=True)
+            self.draft.mkdir()
         except OSError as cause:
-            raise UserError(
-                f"--out {self.out}: cannot be written ({cause.strerror}); use another path"
-            ) from cause
-        for name in KEPT:
-            if (self.out / name).is_dir():
-                shutil.copytree(self.out / name, self.draft / name)
+            raise self._unwritable(cause) from cause
+        if (self.out / GALLERY).is_dir():
+            shutil.copytree(self.out / GALLERY, self.draft / GALLERY)
         self.write(MARK, b"")
-        return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            if self.out.exists():
-                self.out.replace(self.before)
-            self.draft.replace(self.out)
-            shutil.rmtree(self.before, ignore_errors=True)
-        else:
-            shutil.rmtree(self.draft, ignore_errors=True)
+    def _move(self) -> None:
+        """Move the draft into place, without the pictures that its pages do not show."""
+        for path in (self.draft / GALLERY).glob("*"):
+            if path.relative_to(self.draft).as_posix() not in self.pictures:
+                path.unlink()
+        if self.out.exists():
+            self.out.replace(self.before)
+        self.draft.replace(self.out)
+        shutil.rmtree(self.before, ignore_errors=True)
+
+    def _unwritable(self, cause: OSError) -> UserError:
+        return UserError(
+            f"--out {self.out}: cannot be written ({cause.strerror}); use another path"
+        )
 
     def write(self, name: str, content: bytes | str) -> None:
         """Write a file; `name` is its path in the site."""

@@ -13,7 +13,7 @@ from colbench_leaderboard.board.model import Entry
 from colbench_leaderboard.bundle.tracks import is_standard, own_sources
 from colbench_leaderboard.site.slugs import archive_name
 from colbench_leaderboard.store.layout import BUNDLE, ENTRIES
-from colbench_leaderboard.verify.transcripts import duplicated
+from colbench_leaderboard.verify.transcripts import duplicated, of_deleted
 
 STORE, TASKS = "STORE", "YOUR_TASKS"
 """Placeholders in the command, which a reader replaces."""
@@ -27,6 +27,8 @@ class Reproduction(Struct, frozen=True, kw_only=True):
     """Digests of the bundles that are passed to `--against` and offered by the site."""
     removed: bool
     """True if the command requires bundles that the site does not offer."""
+    deleted: bool
+    """True if the receipt has findings about deleted bundles, which the command cannot produce."""
     weights: bool
     """True if the scorer needs files that do not come with ColBench."""
     digits: int | None
@@ -42,6 +44,7 @@ def reproduction(entry: Entry, standing: Collection[str]) -> Reproduction:
         command=shlex.join(command(entry, standing)),
         offered=offered,
         removed=len(offered) < len(others),
+        deleted=bool(of_deleted(entry.receipt)),
         weights=bool(domain.scorer_flags(entry.receipt.scorer)),
         digits=domain.primary.digits,
     )

@@ -14,7 +14,7 @@ from typing import ParamSpec
 
 from msgspec import Struct
 
-from colbench.errors import DataError, UserError
+from colbench.errors import DataError
 from colbench_leaderboard.bundle.encoding import sha256
 from colbench_leaderboard.store.entries import (
     read_kept_bundle,
@@ -34,13 +34,24 @@ from colbench_leaderboard.store.layout import (
 )
 from colbench_leaderboard.store.log import Log, read_log
 from colbench_leaderboard.store.signatures import check_signatures, read_keepers
-from colbench_leaderboard.verify.receipt import RECEIPT, SCORES, SUMMARY, Summary
+from colbench_leaderboard.verify.receipt import (
+    RECEIPT,
+    SCORES,
+    SUMMARY,
+    Finding,
+    Receipt,
+    Summary,
+)
 from colbench_leaderboard.verify.scores import summarize
-from colbench_leaderboard.verify.transcripts import duplicated
+from colbench_leaderboard.verify.transcripts import duplicated, of_deleted
 
 P = ParamSpec("P")
-Verifier = Callable[[Path, list[Path], Path], None]
-"""A function (bundle, others, out) that verifies a bundle against others and writes a receipt's files to `out`."""
+Verifier = Callable[[Path, list[Path], tuple[Finding, ...], Path], None]
+"""A function (bundle, others, carried, out) that verifies a bundle and writes a receipt's files to the folder `out`.
+
+`others`: bundles to compare the bundle with. `carried`: see `verification.Settings`. The function raises UserError if
+this machine cannot verify the bundle, and DataError if the bundle is damaged.
+"""
 MARKS = {".gitkeep"}
 """Files in `entries/` that the log does not have to name."""
 
@@ -75,7 +86,8 @@ def audit(
     `head`: a head saved earlier, which the log must still contain. `signers`: an allowed-signers file whose keys are
     trusted instead of those that the store names; the store must then be signed. `verifier` verifies the bundle of each
     current entry again; without it, each summary is only compared with its scores. `seen` is called with a stage, the
-    number of finished entries and the total. Raises DataError if the log itself is inconsistent.
+    number of finished entries and the total. Raises DataError if the log itself is inconsistent, UserError if this
+    machine cannot verify a bundle.
     """
     log = read_log(store, head)
     torn = (
@@ -109,7 +121,7 @@ def audit(
 def _faults(check: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> list[str]:
     try:
         check(*args, **kwargs)
-    except UserError as error:
+    except DataError as error:
         return [str(error)]
     return []
 
@@ -131,7 +143,7 @@ def _check_record(store: Path, record: Record) -> None:
 
 
 def _recompute(store: Path, record: Record, verifier: Verifier | None) -> None:
-    """Raise UserError unless an entry's numbers follow from its transcripts (without a verifier, from its scores)."""
+    """Raise DataError unless an entry's numbers follow from its transcripts (without a verifier, from its scores)."""
     if verifier:
         _verify(store, record, verifier)
     else:
@@ -205,27 +217,29 @@ def _unexpected(folder: Path, names: set[str]) -> Iterator[str]:
             yield f"{path}: not named by the log"
 
 
-def verified_against(store: Path, record: Record) -> list[Path]:
-    """Return the folders of the bundles with which a record's bundle shares transcripts.
+def verified_against(store: Path, receipt: Receipt) -> tuple[list[Path], list[str]]:
+    """Return the bundles with which a receipt's bundle shares transcripts.
 
-    The record's receipt lists these bundles. Missing folders are omitted.
+    The result has the folders of the existing bundles, and the digests of the deleted ones.
     """
-    named = (bundle_folder(store, each) for each in duplicated(read_receipt(store, record)))
-    return [folder for folder in named if folder.is_dir()]
+    folders = {each: bundle_folder(store, each) for each in duplicated(receipt)}
+    existing = [folder for folder in folders.values() if folder.is_dir()]
+    return existing, [each for each, folder in folders.items() if not folder.is_dir()]
 
 
 def _verify(store: Path, record: Record, verifier: Verifier) -> None:
     """Raise DataError unless verifying the bundle again produces exactly the stored files."""
     stored = verified_folder(store, record.bundle, record.receipt)
-    against = verified_against(store, record)
-    if len(against) < len(duplicated(read_receipt(store, record))):
+    receipt = read_receipt(store, record)
+    against, deleted = verified_against(store, receipt)
+    if deleted:
         raise DataError(
             f"{stored / RECEIPT}: cannot be reproduced, because it names a deleted bundle that shares transcripts "
             f"with this one; create a new receipt with `colbench leaderboard rescore --only {record.bundle[:12]}`"
         )
     with tempfile.TemporaryDirectory(prefix="colbench-audit-") as made:
         folder = bundle_folder(store, record.bundle)
-        verifier(folder, against, Path(made))
+        verifier(folder, against, of_deleted(receipt), Path(made))
         for name in (SCORES, SUMMARY, RECEIPT):
             found = (Path(made) / name).read_bytes() if (Path(made) / name).exists() else b""
             if found != (stored / name).read_bytes():

@@ -96,16 +96,22 @@ def push(branch: Branch, to: str) -> None:
 def new_entries(repository: Path, base: str, head: str = "HEAD") -> list[str]:
     """Return the digests of the entries that a branch adds.
 
-    These are the entries in commit `head`, but not in the common ancestor of the commits `head` and `base`.
-    Raises Refused with one of the rules `change.…` if `head` does anything other than add bundles made of plain files,
-    UserError if `base` or `head` is not a commit.
+    These are the entries in commit `head`, but not in commit `base`. Raises Refused with one of the rules `change.…` if
+    `head` does anything other than add bundles made of plain files. Raises UserError if `base` or `head` is not a
+    commit, or if `head` does not contain `base`: then entries of the two could be copies of each other.
     """
     if not (COMMIT.fullmatch(base) and (head == "HEAD" or COMMIT.fullmatch(head))):
         raise UserError(
             "--added-since and --until: expected commit hashes of 40 hexadecimal digits"
         )
+    git = Git(repository)
+    if git("merge-base", base, head).strip() != base:
+        raise UserError(
+            f"--added-since {base}: the branch does not contain this commit; merge the leaderboard's main branch into "
+            "the branch first"
+        )
     digests = set()
-    for status, mode, path in _changes(Git(repository), base, head):
+    for status, mode, path in _changes(git, base, head):
         found = ENTRY.fullmatch(path)
         if not (found and NAMES.fullmatch(found[2])):
             message = f"an entry adds files of {ENTRIES}/DIGEST/{BUNDLE}/ and changes nothing else"
@@ -118,7 +124,7 @@ def new_entries(repository: Path, base: str, head: str = "HEAD") -> list[str]:
     if not digests:
         raise Refused("change.none", "no new entry")
     for digest in digests:
-        _require_digest(Git(repository), head, digest)
+        _require_digest(git, head, digest)
     return sorted(digests)
 
 
@@ -171,8 +177,7 @@ def _tree(git: Git, bundle: Bundle, base: str, folder: str) -> str:
 
 def _changes(git: Git, base: str, head: str) -> Iterator[tuple[str, str, str]]:
     """Yield the status, the new file mode and the path of each change."""
-    common = git("merge-base", base, head).strip()
-    raw = git("diff-tree", "-r", "-z", "--no-renames", "--no-ext-diff", common, head)
+    raw = git("diff-tree", "-r", "-z", "--no-renames", "--no-ext-diff", base, head)
     fields = raw.split("\0")
     for about, path in zip(fields[0:-1:2], fields[1::2], strict=True):
         _, mode, _, _, status = about.split(" ")

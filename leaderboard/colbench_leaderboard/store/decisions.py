@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from colbench.errors import DataError, UserError
+from colbench_leaderboard.bundle import placement
 from colbench_leaderboard.bundle.encoding import sha256
 from colbench_leaderboard.bundle.plain_text import look_alike
 from colbench_leaderboard.bundle.read import Bundle, read_bundle
@@ -81,15 +83,40 @@ def refuse(store: Path, verified: Path, reason: str) -> Record:
 
 
 def remove(store: Path, bundle: str, reason: str, *, delete: bool = False) -> Record:
-    """Remove an entry from its board, and record why; with `delete` the bundle's files are deleted, too."""
+    """Remove an entry from its board, and record why; with `delete` the bundle's files are deleted, too.
+
+    The files of an entry that was removed earlier can still be deleted. An interrupted deletion is completed without
+    another record.
+    """
     require_reason(reason)
     with writing(store) as log:
-        require_latest(log.log, bundle, "removed")
         folder = bundle_folder(store, bundle)
-        record = log.append("removed", bundle, reason=reason, deleted=delete)
+        record = log.log.latest().get(bundle)
+        if record is None or not (delete and record.deleted and folder.exists()):
+            _require_removable(log.log, bundle, delete=delete)
+            record = log.append("removed", bundle, reason=reason, deleted=delete)
         if delete:
-            shutil.rmtree(folder)
+            _delete(folder)
         return record
+
+
+def _require_removable(log: Log, bundle: str, *, delete: bool) -> None:
+    require_latest(log, bundle, "removed")
+    last = log.latest()[bundle]
+    if last.decision == "removed" and (last.deleted or not delete):
+        how = "" if last.deleted else "; to delete its files, add --delete"
+        raise UserError(f"bundle {bundle} was removed (record {last.number}){how}")
+
+
+def _delete(folder: Path) -> None:
+    """Delete a folder if it exists. Raises UserError if something in it cannot be deleted."""
+    try:
+        if folder.exists():
+            shutil.rmtree(folder)
+    except OSError as cause:
+        raise UserError(
+            f"{cause.filename}: cannot be deleted: {cause.strerror}; repeat the command to complete the deletion"
+        ) from cause
 
 
 def rescore(store: Path, bundle: str, verified: Path, reason: str) -> Record | None:
@@ -171,17 +198,21 @@ def _require_same_board(
     record = log.standing().get(other)
     if record is None:
         raise UserError(f"--reruns: bundle {other} is not a current entry")
+    theirs = read_receipt(store, record)
     with read_bundle(bundle_folder(store, other)) as existing:
-        track = existing.submission.track
+        track, same = existing.submission.track, _board(existing, theirs) == _board(bundle, receipt)
+        setting = placement.setting(existing.lock)
     flaw = ""
-    if read_receipt(store, record).tasks != receipt.tasks:
+    if theirs.tasks != receipt.tasks:
         flaw = "was verified on other tasks than this bundle"
     elif track != bundle.submission.track:
         flaw = f"is in the track {track}, but this bundle is in {bundle.submission.track}"
+    elif not same:
+        flaw = f"has {setting}, but this bundle has {placement.setting(bundle.lock)}"
     if flaw:
         raise UserError(
             f"--reruns: entry {other[:12]} {flaw}, so they would be on different boards and not compared; rerun the "
-            "system on the tasks and in the track of the entry"
+            "system on the tasks, in the track, and with the human and turn limit of the entry"
         )
 
 
@@ -190,16 +221,25 @@ def _require_own_name(store: Path, log: Log, bundle: Bundle, receipt: Receipt) -
     about = bundle.submission
     reruns = {record.bundle for record in log.records if record.reruns}
     for other, record in log.standing().items():
-        if other in reruns or read_receipt(store, record).tasks != receipt.tasks:
+        theirs = read_receipt(store, record)
+        if other in reruns or theirs.tasks != receipt.tasks:
             continue
         with read_bundle(bundle_folder(store, other)) as existing:
-            theirs = existing.submission
-        if theirs.track == about.track and look_alike(theirs.name, about.name):
+            same, name = (
+                _board(existing, theirs) == _board(bundle, receipt),
+                existing.submission.name,
+            )
+        if same and look_alike(name, about.name):
             raise UserError(
-                f"the name '{shown(about.name)}' looks like '{shown(theirs.name)}', entry {other[:12]} of the same "
+                f"the name '{shown(about.name)}' looks like '{shown(name)}', entry {other[:12]} of the same "
                 "board, and readers must be able to tell them apart: submit the bundle under another "
                 "name, or `remove` the other entry"
             )
+
+
+def _board(bundle: Bundle, receipt: Receipt) -> str:
+    lock = bundle.lock
+    return placement.board_key(bundle.submission.track, lock.tasks.domain, receipt.tasks, lock)
 
 
 def _keep_bundle(store: Path, bundle: Bundle) -> None:
@@ -211,8 +251,9 @@ def _keep_bundle(store: Path, bundle: Bundle) -> None:
         return
     part = _part(folder)
     for name in sorted(bundle.files):
-        (part / name).parent.mkdir(exist_ok=True)
-        shutil.copyfile(bundle.folder / name, part / name, follow_symlinks=False)
+        with _writing(part / name):
+            (part / name).parent.mkdir(exist_ok=True)
+            shutil.copyfile(bundle.folder / name, part / name, follow_symlinks=False)
     if read_bundle(part).digest != bundle.digest:
         raise DataError(f"{bundle.folder}: changed while being read")
     _move(part, folder)
@@ -226,13 +267,23 @@ def _keep_verified(store: Path, bundle: str, verified: Path) -> str:
     part = _part(folder)
     for name in (RECEIPT, SCORES, SUMMARY):
         if (verified / name).exists():
-            (part / name).write_bytes(read_plain(verified / name))
+            with _writing(part / name):
+                (part / name).write_bytes(read_plain(verified / name))
     _check(part)
     if folder.exists():
         shutil.rmtree(part)
     else:
         _move(part, folder)
     return digest
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Raise UserError, which names the path, if a file cannot be written."""
+    try:
+        yield
+    except OSError as cause:
+        raise UserError(f"{path}: cannot be written: {cause.strerror}") from cause
 
 
 def _part(folder: Path) -> Path:

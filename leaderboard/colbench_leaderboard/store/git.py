@@ -28,6 +28,7 @@ QUIET = (
 )
 """Settings that override those of any repository, so that git starts no program that the repository names (hooks, a
 file watcher, a command that lists another repository's branches, filters of a checkout) and no cleanup."""
+IDENTITY = ("GIT_AUTHOR_", "GIT_COMMITTER_")
 FIRST_COMMIT = (
     'git init --initial-branch main && git add --all && git commit --message "New leaderboard"'
 )
@@ -88,8 +89,15 @@ def _git() -> list[str]:
 
 
 def safe_environment() -> dict[str, str]:
-    """Return the environment without variables that redirect git; transports are limited to files, ssh and https."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    """Return the environment without variables that redirect git; transports are limited to files, ssh and https.
+
+    Variables that state the author and the committer are kept.
+    """
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or name.startswith(IDENTITY)
+    }
     return kept | {
         "GIT_ALLOW_PROTOCOL": "https:ssh:file",
         "GIT_NO_LAZY_FETCH": "1",

@@ -23,18 +23,48 @@ def locked(store: Path) -> Iterator[None]:
     Raises UserError if another process has locked it, DataError if the folder is not a store.
     """
     read_log(store)
-    path = store / LOCK
+    with held(store / LOCK, str(store)):
+        yield
+
+
+@contextmanager
+def held(path: Path, name: str) -> Iterator[None]:
+    """Hold the lock of a file, which exists only for this time.
+
+    Raises UserError, which starts with `name`, if another process holds the lock; DataError if the file cannot be
+    opened.
+    """
     try:
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        file = _lock(path)
+    except BlockingIOError as cause:
+        raise UserError(
+            f"{name} is in use by another colbench process; repeat the command when that process has ended"
+        ) from cause
     except OSError as cause:
         raise DataError(f"{path}: cannot be opened as a plain file: {cause.strerror}") from cause
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
-    except BlockingIOError as cause:
-        raise UserError(
-            f"{store} is in use by another colbench process; repeat the command when that "
-            "process has ended"
-        ) from cause
     finally:
+        path.unlink(missing_ok=True)
         os.close(file)
+
+
+def _lock(path: Path) -> int:
+    """Create, open and lock a file. Raises BlockingIOError if another process has locked it, or another OSError."""
+    while True:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is_at(path, file):
+                return file
+        except OSError:
+            os.close(file)
+            raise
+        os.close(file)  # the previous holder deleted the file between opening and locking
+
+
+def _is_at(path: Path, file: int) -> bool:
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(file))
+    except FileNotFoundError:
+        return False

@@ -28,12 +28,15 @@ MOST_LINE = 64 * 1024
 AFTER: dict[str, tuple[Decision, ...]] = {
     "": ("accepted", "refused"),
     "refused": ("accepted", "refused"),
-    "removed": ("accepted", "refused"),
+    "removed": ("accepted", "refused", "removed"),
     "accepted": ("rescored", "removed", "kept"),
     "rescored": ("rescored", "removed", "kept"),
     "kept": ("rescored", "removed", "kept"),
 }
-"""The decisions that may follow each decision about a bundle; the key "" is for a bundle without a decision."""
+"""The decisions that may follow each decision about a bundle; the key "" is for a bundle without a decision.
+
+A second `removed` deletes the files that the first one kept.
+"""
 
 
 class Log(Struct, frozen=True, kw_only=True):
@@ -129,6 +132,10 @@ def _check(record: Record, number: int, head: str, before: dict[str, Record]) ->
     )
     removed = record.decision == "removed"
     require(
+        not (removed and decided == "removed") or (record.deleted and last and not last.deleted),
+        "the decision `removed` can follow `removed` only to delete the files",
+    )
+    require(
         removed != bool(record.receipt),
         "`receipt` is required, but must be empty if the decision is `removed`",
     )
@@ -156,16 +163,15 @@ def _check(record: Record, number: int, head: str, before: dict[str, Record]) ->
     before[record.bundle] = record
 
 
-def _time() -> datetime:
+def time_now() -> str:
     """Return the current time or, if it is set, the time in SOURCE_DATE_EPOCH, which makes a store reproducible.
 
     Raises UserError if SOURCE_DATE_EPOCH is not a number of seconds.
     """
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    if not epoch:
-        return datetime.now(UTC)
     try:
-        return datetime.fromtimestamp(int(epoch), UTC)
+        time = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+        return time.strftime("%Y-%m-%dT%H:%M:%SZ")
     except (ValueError, OverflowError, OSError) as cause:
         raise UserError(
             f"SOURCE_DATE_EPOCH: expected a number of seconds since 1970, got {epoch}"
@@ -186,7 +192,7 @@ class LogWriter:
         values = {
             "number": len(self.log.records) + 1,
             "previous": self.log.head,
-            "time": _time().strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "time": time_now(),
             "decision": decision,
             "bundle": bundle,
             **fields,

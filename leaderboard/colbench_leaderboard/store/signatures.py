@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -32,10 +33,12 @@ from colbench_leaderboard.store.layout import (
     Record,
     verified_folder,
 )
-from colbench_leaderboard.store.log import Log, writing
+from colbench_leaderboard.store.log import Log, time_now, writing
 from colbench_leaderboard.store.plain import read_plain
-from colbench_leaderboard.store.signing import Keepers, sign
+from colbench_leaderboard.store.signing import Keepers, Namespace, sign
 from colbench_leaderboard.verify.receipt import RECEIPT
+
+PROBE = b"A test of a key, which decides nothing.\n"
 
 
 class Signatures(Struct, frozen=True, kw_only=True):
@@ -81,12 +84,7 @@ def sign_store(store: Path, key: Path) -> Head:
     Raises UserError if the store names no keepers, or the key is not one of theirs; DataError if the store contradicts
     earlier signatures.
     """
-    keepers = read_keepers(store)
-    if keepers is None:
-        raise UserError(
-            f"{store / SIGNERS}: the list of the keepers' public keys is missing; create it with "
-            f"one line per keeper (maintainer): the name, a space, and the content of {key}.pub"
-        )
+    keepers = _keepers(store, key)
     with writing(store) as writer:
         log = writer.log
         heads = read_heads(store)
@@ -96,6 +94,7 @@ def sign_store(store: Path, key: Path) -> Head:
             if not path.exists():
                 _sign_receipt(record, path, key, keepers)
         if heads and heads[-1].records == len(log.records):
+            require_keeper(store, key)
             return heads[-1]
         head = head_of(log, follows=signed_records(store))
         head = replace(head, signature=sign(head.statement.encode(), key, "colbench-head"))
@@ -103,6 +102,29 @@ def sign_store(store: Path, key: Path) -> Head:
         (store / HEADS).mkdir(exist_ok=True)
         _write_new(_head_file(store, head), head.text)
         return head
+
+
+def require_keeper(store: Path, key: Path) -> None:
+    """Check that a key can sign a store, with a signature that is not kept.
+
+    Raises UserError if the store names no keepers or the key cannot sign, DataError if the key is not one of theirs.
+    """
+    keepers = _keepers(store, key)
+    for namespace in get_args(Namespace):
+        try:
+            keepers.signer(PROBE, sign(PROBE, key, namespace), namespace, time_now())
+        except DataError as cause:
+            raise DataError(f"--key {key}: {cause}") from cause
+
+
+def _keepers(store: Path, key: Path) -> Keepers:
+    keepers = read_keepers(store)
+    if keepers is None:
+        raise UserError(
+            f"{store / SIGNERS}: the list of the keepers' public keys is missing; create it with "
+            f"one line per keeper (maintainer): the name, a space, and the content of {key}.pub"
+        )
+    return keepers
 
 
 def signed_records(store: Path) -> int:

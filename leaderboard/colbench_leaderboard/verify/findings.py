@@ -16,6 +16,7 @@ RULES: dict[str, Severity] = {
     "lock.config": "refusal",
     "lock.digest": "refusal",
     "lock.domain": "refusal",
+    "lock.model": "refusal",
     "lock.packages": "refusal",
     "lock.pins": "refusal",
     "lock.standard": "refusal",
@@ -76,7 +77,7 @@ class Findings:
 
     def add(self, rule: str, message: str, file: str = "", line: int | None = None) -> None:
         """Add a violation of a rule in `RULES`; the message may contain untrusted text."""
-        self._append(
+        self.append(
             Finding(
                 rule=rule,
                 severity=RULES[rule],
@@ -88,7 +89,7 @@ class Findings:
 
     def refuse(self, refused: Refused) -> None:
         """Add the error that ended the reading of the bundle."""
-        self._append(
+        self.append(
             Finding(
                 rule=refused.rule,
                 severity="refusal",
@@ -98,7 +99,8 @@ class Findings:
             )
         )
 
-    def _append(self, finding: Finding) -> None:
+    def append(self, finding: Finding) -> None:
+        """Add a finding."""
         kind = (finding.rule, finding.severity)
         self._counts[kind] += 1
         if self._counts[kind] <= MOST:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -13,38 +12,24 @@ from colbench.registry import domain_names, get_domain, package_of
 from colbench.selection import select
 from colbench.task import Task
 from colbench.version import __version__
-from colbench_leaderboard.bundle.plain_text import is_time, text_flaw
+from colbench_leaderboard.bundle.lock_rules import size_flaws, text_flaws, uses_model
 from colbench_leaderboard.bundle.redaction import FILES
 from colbench_leaderboard.bundle.refused import shown
-from colbench_leaderboard.bundle.schema import LOCK, Lock, Track
+from colbench_leaderboard.bundle.schema import LOCK, SUBMISSION, Lock, Submission
 from colbench_leaderboard.bundle.tracks import HUMAN, departures
 from colbench_leaderboard.verify.findings import Findings
 from colbench_leaderboard.verify.grid import tasks_hash
 from colbench_leaderboard.verify.replay import CLASS, is_keyless
 
-MOST = {"trials": 100, "max_turns": 1000}
-"""Maximum values of settings; they limit the size of the summary, which has a number for each trial and each turn."""
-DEAREST = 1e6
-"""Maximum price, in US dollars per million tokens."""
-LONGEST = 300
-"""Maximum number of characters of one text in the lock."""
 OURS = "colbench itself"
 """The package name that messages give for a domain that comes with ColBench."""
-
-FORMS = {
-    "started": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)",
-    "commit": r"([0-9a-f]{7,40}(-dirty)?)?",
-    "python": r"\d+\.\d+\.\d+\w*\+?",
-    "colbench": r"\d+(\.\d+)*[\w.+-]*",
-}
-"""Patterns that fields of the lock must match: a time in UTC, a commit, and versions."""
 
 
 def run_config(lock: Lock, findings: Findings) -> RunConfig | None:
     """Return the run's configuration; None, with findings, if it is invalid or has a number that is too large."""
     try:
         config = msgspec.convert(lock.config, RunConfig)
-        flaws = list(_size(config))
+        flaws = list(size_flaws(config))
     except msgspec.ValidationError as cause:
         flaws = [f"`config` is not a run configuration: {cause}"]
     for message in flaws:
@@ -67,16 +52,16 @@ def check(
     tasks: Sequence[Task],
     findings: Findings,
     *,
-    track: Track,
+    submission: Submission,
     packages: Sequence[str],
 ) -> None:
     """Add a finding for each rule that the lock breaks.
 
-    `config`: the configuration in the lock. `tasks`: the receiver's own tasks that the run selects. `packages`: the
-    packages that answers may import on this machine.
+    `config`: the configuration in the lock. `tasks`: the receiver's own tasks that the run selects. `submission`: the
+    bundle's description of the system. `packages`: the packages that answers may import on this machine.
     """
     flaws = (
-        *_texts(lock),
+        *(("lock.text", message) for message in text_flaws(lock)),
         *_itself(lock, config),
         *_mode(lock, config),
         *_tasks(lock, config, tasks),
@@ -89,36 +74,13 @@ def check(
             f"{_listed(packages)}; set --sandbox-packages"
         )
         findings.add("lock.packages", message, LOCK)
-    if track == "standard":
+    if uses_model(lock) and not submission.models:
+        message = f"`models` is empty, but the agent {shown(config.agent)} uses a model"
+        findings.add("lock.model", message, SUBMISSION)
+    if submission.track == "standard":
         keyless = [] if is_keyless(lock) else ["its human is not the rule-based human"]
         for message in (*departures(lock), *keyless):
             findings.add("lock.standard", message, LOCK)
-
-
-def _texts(lock: Lock) -> Iterator[tuple[str, str]]:
-    for name, form in FORMS.items():
-        text = getattr(lock, name)
-        if not re.fullmatch(form, text, re.ASCII) or (name == "started" and not is_time(text)):
-            yield "lock.text", f"`{name}` is {shown(text)!r}, which is invalid"
-    for name, text in {**msgspec.to_builtins(lock), "tasks.source": lock.tasks.source}.items():
-        if isinstance(text, str) and len(text) > LONGEST:
-            yield "lock.text", f"`{name}` has {len(text)} characters; at most {LONGEST} are allowed"
-    for text in _strings(msgspec.to_builtins(lock)):
-        if flaw := text_flaw(text):
-            yield "lock.text", f"{shown(text)!r} {flaw}"
-
-
-def _strings(value: object) -> Iterator[str]:
-    """Yield all texts in a value, including keys."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            yield str(key)
-            yield from _strings(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _strings(inner)
 
 
 def _itself(lock: Lock, config: RunConfig) -> Iterator[tuple[str, str]]:
@@ -170,15 +132,6 @@ def _mode(lock: Lock, config: RunConfig) -> Iterator[tuple[str, str]]:
             "lock.config",
             f"`scoring` is {shown(config.scoring)}, which is not a mode of {domain}",
         )
-
-
-def _size(config: RunConfig) -> Iterator[str]:
-    for name, most in MOST.items():
-        if getattr(config, name) > most:
-            yield f"`{name}` is {getattr(config, name)}; at most {most} is allowed"
-    for name in ("agent_price", "human_price"):
-        if max(getattr(config, name) or (0.0,)) > DEAREST:
-            yield f"`{name}`: at most {DEAREST:,.0f} dollars per million tokens are allowed"
 
 
 def _tasks(lock: Lock, config: RunConfig, tasks: Sequence[Task]) -> Iterator[tuple[str, str]]:

@@ -141,13 +141,18 @@ class Outcome(Struct, frozen=True, kw_only=True):
         """Write the files; remove those of an earlier verification. Raises UserError if a file cannot be written."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            for name in (SCORES, SUMMARY, RECEIPT):
-                (folder / name).unlink(missing_ok=True)
+            remove_files(folder)
             for name, lines in self.files.items():
                 with (folder / name).open("wb") as file:
                     file.writelines(lines)
         except OSError as cause:
             raise UserError(f"--out {folder}: cannot be written: {cause.strerror}") from cause
+
+
+def remove_files(folder: Path) -> None:
+    """Remove the files of an earlier verification from a folder."""
+    for name in (SCORES, SUMMARY, RECEIPT):
+        (folder / name).unlink(missing_ok=True)
 
 
 def refused(bundle: str, tasks: str, findings: tuple[Finding, ...], *, package: str) -> Outcome:

@@ -8,26 +8,29 @@ words make no difference.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from colbench.config import digest
-from colbench.errors import UserError
+from colbench.errors import DataError
 from colbench.registry import get_domain
 from colbench.rollout import Rollout
 from colbench_leaderboard.bundle.read import Cell, read_bundle
 from colbench_leaderboard.bundle.refused import Refused
 from colbench_leaderboard.verify.findings import MOST, Findings
-from colbench_leaderboard.verify.receipt import Receipt
+from colbench_leaderboard.verify.receipt import Finding, Receipt
 from colbench_leaderboard.verify.shingles import Shingles, containment, pairs, runs
 
 DUPLICATES, ALIKE = "audit.duplicates", "audit.alike"
-"""Rules for an entry whose dialogues resemble those of another entry: most of the dialogues, or only some."""
+"""Rules for an entry whose dialogues resemble those of other entries: most of the dialogues, or only some."""
 MOSTLY, NOTED = 0.5, 0.1
-"""Minimum shares of dialogues that resemble another entry's: for a flag, and for a note."""
+"""Minimum shares of dialogues that resemble other entries': all of these entries for a flag, one entry for a note."""
+DELETED = ", which was deleted"
+"""The end of a message about a bundle that was deleted after the comparison."""
 HELD = 16 * 1024 * 1024
 """Number of characters of a bundle's transcripts that are in memory while other bundles are read.
 
@@ -109,7 +112,7 @@ class Transcripts:
     def add(self, rollout: Rollout) -> None:
         """Add a dialogue, unless the agent says too little in it.
 
-        Raises UserError if one of the other bundles cannot be read.
+        Raises DataError if one of the other bundles cannot be read.
         """
         found = transcript(rollout)
         if found is None:
@@ -134,23 +137,26 @@ class Transcripts:
     def report_shared(self, findings: Findings) -> None:
         """Report transcripts that other bundles also contain.
 
-        A bundle that shares at least half of the transcripts is reported as a flag, and one that shares at least a
-        tenth as a note; a smaller share is not reported. Only the `MOST` bundles that share the most transcripts are
-        named. If this bundle is verified against only the named bundles, the findings are the same. Raises UserError
-        if a bundle cannot be read.
+        A bundle that shares at least a tenth of the transcripts is reported; a smaller share is not. Only the `MOST`
+        bundles that share the most transcripts are named. A named bundle is a flag if it shares at least half of the
+        transcripts, or if all named bundles together do; otherwise it is a note. If this bundle is verified against
+        only the named bundles, the findings are the same. Raises DataError if a bundle cannot be read.
         """
         self._compare()
         reported = (
             (other, name, shared)
             for other, (name, shared) in self._shared.items()
-            if shared.alike and shared.alike >= NOTED * self.count
+            if shared.alike and len(shared.alike) >= NOTED * self.count
         )
-        for other, name, shared in sorted(reported, key=lambda one: (-one[2].alike, one[0]))[:MOST]:
-            rule = DUPLICATES if shared.alike >= MOSTLY * self.count else ALIKE
+        named = sorted(reported, key=lambda one: (-len(one[2].alike), one[0]))[:MOST]
+        together = len(frozenset().union(*(shared.alike for _, _, shared in named)))
+        for other, name, shared in named:
+            alike = len(shared.alike)
+            others = f" (together with other entries: {together:,})" if together > alike else ""
             findings.add(
-                rule,
-                f"{shared.alike:,} of {self.count:,} dialogues with {LEAST_WORDS} words or more of the agent resemble "
-                f"those of {name}, {shared.exact:,} of them word for word: bundle {other}",
+                DUPLICATES if together >= MOSTLY * self.count else ALIKE,
+                f"{alike:,} of {self.count:,} dialogues with {LEAST_WORDS} words or more of the agent resemble "
+                f"those of {name}, {shared.exact:,} of them word for word{others}: bundle {other}",
             )
 
     def _compare(self) -> None:
@@ -162,14 +168,14 @@ class Transcripts:
                     if bundle.digest not in (self._own, *found):
                         found[bundle.digest] = bundle.submission.name, self._among(bundle.cells())
             except Refused as cause:
-                raise UserError(f"--against {path}: {cause}") from cause
+                raise DataError(f"--against {path}: {cause}") from cause
         for other, (name, more) in found.items():
-            _, shared = self._shared.get(other, (name, Shared(exact=0, alike=0)))
+            _, shared = self._shared.get(other, (name, Shared(exact=0, alike=frozenset())))
             self._shared[other] = name, shared + more
         self._held, self._size = {}, 0
 
     def _among(self, cells: Iterable[Cell]) -> Shared:
-        """Count the transcripts in memory that also occur in `cells`, word for word or nearly so."""
+        """Find the transcripts in memory that also occur in `cells`, word for word or nearly so."""
         exact: set[int] = set()
         alike: set[int] = set()
         for cell in cells:
@@ -178,7 +184,7 @@ class Transcripts:
             if own and other:
                 exact.update(number for number, each in own if each.exact == other.exact)
                 alike.update(_like(own, other))
-        return Shared(exact=len(exact), alike=len(exact | alike))
+        return Shared(exact=len(exact), alike=frozenset(exact | alike))
 
 
 class Shared(Struct, frozen=True, kw_only=True):
@@ -186,11 +192,11 @@ class Shared(Struct, frozen=True, kw_only=True):
 
     exact: int
     """Number of transcripts that are equal word for word."""
-    alike: int
-    """Number of identical and nearly identical transcripts."""
+    alike: frozenset[int]
+    """Numbers of the identical and nearly identical transcripts."""
 
     def __add__(self, other: Shared) -> Shared:
-        return Shared(exact=self.exact + other.exact, alike=self.alike + other.alike)
+        return Shared(exact=self.exact + other.exact, alike=self.alike | other.alike)
 
 
 def _like(own: Sequence[Numbered], other: Transcript) -> list[int]:
@@ -206,7 +212,26 @@ def _like(own: Sequence[Numbered], other: Transcript) -> list[int]:
 def duplicated(receipt: Receipt) -> list[str]:
     """Return the digests of the bundles with which a receipt's bundle shares transcripts.
 
-    To reproduce the receipt, verify its bundle `--against` these.
+    To reproduce the receipt, verify its bundle `--against` these. Deleted bundles are left out if the message says so.
     """
-    named = (each.message for each in receipt.findings if each.rule in (DUPLICATES, ALIKE))
-    return [message.rpartition(" ")[2] for message in named]
+    return [_named(each) for each in _of_others(receipt) if not each.message.endswith(DELETED)]
+
+
+def of_deleted(receipt: Receipt, deleted: Collection[str] = ()) -> tuple[Finding, ...]:
+    """Return a receipt's findings about deleted bundles, which a new verification cannot make again.
+
+    `deleted`: digests of bundles that were deleted after the receipt was made; the findings about them are marked.
+    """
+    marked = (
+        replace(each, message=f"{each.message}{DELETED}") if _named(each) in deleted else each
+        for each in _of_others(receipt)
+    )
+    return tuple(each for each in marked if each.message.endswith(DELETED))
+
+
+def _of_others(receipt: Receipt) -> list[Finding]:
+    return [each for each in receipt.findings if each.rule in (DUPLICATES, ALIKE)]
+
+
+def _named(finding: Finding) -> str:
+    return finding.message.rpartition(" ")[2]

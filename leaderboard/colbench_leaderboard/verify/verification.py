@@ -20,7 +20,7 @@ from colbench_leaderboard.verify import lock, protocol
 from colbench_leaderboard.verify.findings import Findings
 from colbench_leaderboard.verify.grid import Grid, report_failure, tasks_hash
 from colbench_leaderboard.verify.judging import judge
-from colbench_leaderboard.verify.receipt import Level, Outcome, accepted, refused
+from colbench_leaderboard.verify.receipt import Finding, Level, Outcome, accepted, refused
 from colbench_leaderboard.verify.replay import is_keyless, sample
 from colbench_leaderboard.verify.scores import summarize
 from colbench_leaderboard.verify.tally import Tally
@@ -39,6 +39,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Share of the dialogues in which the human is replayed."""
     against: tuple[Path, ...] = ()
     """Other bundles, with which the bundle's transcripts are compared."""
+    carried: tuple[Finding, ...] = ()
+    """Findings about deleted bundles in an earlier receipt; see `transcripts.of_deleted`."""
 
 
 def verify(bundle: Bundle, own: Sequence[Task], settings: Settings, seen: Seen) -> Outcome:
@@ -51,8 +53,8 @@ def verify(bundle: Bundle, own: Sequence[Task], settings: Settings, seen: Seen) 
     if config is None:
         return refused(bundle.digest, tasks_hash(own), findings.all(), package=package)
     tasks = lock.selected(config, own, findings)
-    track, packages = bundle.submission.track, settings.config.sandbox_packages
-    lock.check(bundle.lock, config, tasks, findings, track=track, packages=packages)
+    about, packages = bundle.submission, settings.config.sandbox_packages
+    lock.check(bundle.lock, config, tasks, findings, submission=about, packages=packages)
     verification = _Verification(
         bundle, config, tasks=tasks, settings=settings, findings=findings, seen=seen
     )
@@ -99,6 +101,8 @@ class _Verification:
         if not self.findings.refused:
             transcripts.report_trials(self.config.trials, self.findings)
             transcripts.report_shared(self.findings)
+            for finding in self.settings.carried:
+                self.findings.append(finding)
 
     def _cells(self) -> Iterator[tuple[Cell, Task]]:
         for cell in self.bundle.cells():

@@ -83,7 +83,7 @@ def gain(bench: Bench, policy: Reader) -> list[Scores]:
 def scaled_gain(bench: Bench, policy: Reader, benches: Sequence[Bench]) -> list[Scores]:
     """Return the advantages that follow from the gain potential, scaled to fit the rewards of the answers in `benches`.
 
-    Raises UserError if too few answers have a potential, or if their reward does not increase with the potential.
+    Raises NoScaleError if too few answers have a potential, or if their reward does not increase with the potential.
     """
     scaled = Scaled(_potential(policy), line(policy, benches), relative=True)
     return _advantages(bench, policy, scaled)

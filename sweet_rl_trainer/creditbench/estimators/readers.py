@@ -35,6 +35,7 @@ from sweet_rl_trainer.model.attention import can_share
 from sweet_rl_trainer.model.checkpoint import is_adapters, load_tokenizer
 from sweet_rl_trainer.model.load import load_trained
 from sweet_rl_trainer.model.lora import score_of
+from sweet_rl_trainer.pipeline.base import tokenizer_digests
 from sweet_rl_trainer.settings import Precision, Score
 from sweet_rl_trainer.train.loss import READERS
 from sweet_rl_trainer.train.reference_cache import ReferenceCache
@@ -73,8 +74,8 @@ class Reader:
 
     @property
     def key(self) -> str:
-        """The identity of the weights and the system prompt."""
-        return digest([self.digest, self._system])
+        """The identity of the weights, the tokenizer with its chat template, and the system prompt."""
+        return digest([self.digest, tokenizer_digests(self._base), self._system])
 
     @cached_property
     def digest(self) -> str:

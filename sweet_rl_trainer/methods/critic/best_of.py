@@ -100,8 +100,9 @@ def of_dialogues(
         return None
     fewest = min(len(rewards) for rewards, _ in enough)
     counts = [2**n for n in range(fewest.bit_length())]
+    inside = all(0 <= reward <= 1 for rewards, _ in enough for reward in rewards)
     return DialogueCurve(
-        curve=tuple(best_of_n(enough, counts)),
+        curve=tuple(best_of_n(enough, counts, (0.0, 1.0) if inside else None)),
         tasks=len(enough),
         left_out=len({each.task_hash for each in trajectories}) - len(enough),
     )

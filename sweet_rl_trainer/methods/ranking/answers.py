@@ -9,7 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from colbench.messages import ANSWER_MARKER
+from colbench.dialogue import read_move
+
+
+def is_answer(reply: str) -> bool:
+    """Return True if the harness would read a reply as an answer: a marker in a private part does not count."""
+    return read_move(reply).answer is not None
 
 
 class AnswerShares:
@@ -23,7 +28,7 @@ class AnswerShares:
         """Count replies in a role."""
         for text in replies:
             self._replies[role] += 1
-            self._answers[role] += ANSWER_MARKER in text
+            self._answers[role] += is_answer(text)
 
     def said(self) -> dict[str, float]:
         """Return the share for each role that has replies, such as `answers_among_chosen`."""

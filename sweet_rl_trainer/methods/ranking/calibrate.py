@@ -15,8 +15,8 @@ from statistics import fmean
 
 from msgspec.structs import replace
 
-from colbench.messages import ANSWER_MARKER
 from sweet_rl_trainer.data.pairs import SOLVED
+from sweet_rl_trainer.methods.ranking.answers import is_answer
 from sweet_rl_trainer.methods.ranking.turns import Scored
 
 
@@ -80,4 +80,4 @@ def answers_and_others(turn: Scored) -> tuple[list[float], list[float]]:
 def _marked(turn: Scored) -> Iterator[tuple[bool, float | None]]:
     """Yield two values for each candidate: True if it is an answer, and its score."""
     for reply, score in zip(turn.candidates.replies, turn.scores, strict=True):
-        yield ANSWER_MARKER in reply.text, score
+        yield is_answer(reply.text), score

@@ -86,7 +86,7 @@ def _allowed(scores: dict[int, float], rule: Rule, margin: float) -> list[Choice
             return [
                 (one, other)
                 for one, other in permutations(order, 2)
-                if scores[one] - scores[other] >= margin
+                if scores[one] - scores[other] >= margin - ROUNDING
             ]
 
 

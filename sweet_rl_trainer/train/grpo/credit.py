@@ -36,6 +36,7 @@ help) and 1 (only facts matter); the default is halfway. If a human reveals a fa
 The settings `scale` and `loss` apply as in GRPO. The estimate is exactly unbiased only with the scale "none" and the
 loss "dr_grpo", in the first of the `iterations`. The scales "group" and "batch" divide by one standard deviation for
 all turns (`_deviation`), and the other losses divide by numbers of sampled tokens (arXiv 2503.20783 discusses both).
+With a vLLM server, TRL leaves out dialogues that the trained model finds more than 3 times as probable as vLLM does.
 """
 
 from __future__ import annotations

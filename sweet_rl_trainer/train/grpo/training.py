@@ -34,7 +34,7 @@ from sweet_rl_trainer.data.dialogue_measures import dialogue_measures
 from sweet_rl_trainer.model.lora import adapt
 from sweet_rl_trainer.settings import LoraSettings, require_trackers
 from sweet_rl_trainer.train.arguments import tracked_as
-from sweet_rl_trainer.train.callbacks import Alarms, LogFile, LogLastStep, OnConsole
+from sweet_rl_trainer.train.callbacks import Alarms, LogCheckpoints, LogFile, OnConsole
 from sweet_rl_trainer.train.grpo.credit import REWARD, SETTLED, TURNS, shares_told
 from sweet_rl_trainer.train.grpo.environment import Environment, system_prompts
 from sweet_rl_trainer.train.grpo.policy import Policy, Sampler, continues
@@ -112,7 +112,7 @@ def train_grpo(
             trainer = _trainer(
                 trained,
                 run,
-                [Alarms(), LogLastStep(), LogFile(folder / LOG), console, *callbacks],
+                [Alarms(), LogCheckpoints(), LogFile(folder / LOG), console, *callbacks],
             )
             trainer.train(resume_from_checkpoint=str(kept) if kept else None)
             save_whole(trainer, done)

@@ -15,7 +15,10 @@ from colbench.messages import Usage
 from colbench.rollout import Failure
 
 AGENTS = ("interviewer", "demonstrator", "guesser")
-FEW_TASKS = "fewer than 30 common tasks in backend: the intervals are too narrow"
+FEW_TASKS = (
+    "fewer than 30 common scored tasks in backend: the intervals are too narrow, except where all tasks have the same "
+    "difference"
+)
 
 
 def success_by_cell(run):
@@ -51,6 +54,7 @@ def test_every_group_of_measures_is_compared(played):
     domain = colbench.compare(played["interviewer"], played["guesser"]).domains["backend"]
     groups = {measure.group for measure in domain.measures}
     assert groups == {"answer", "asking", "effort"}
+    assert "guessed_decisions" not in {measure.name for measure in domain.measures}
     pair = domain.pairs[0].differences
     assert pair["ask_f1"].mine > 0.9
     assert pair["ask_f1"].theirs == 0.0
@@ -282,6 +286,14 @@ def test_runs_on_different_tasks_are_compared_on_their_common_cells(played, few)
     assert found.domains["backend"].pairs[0].left_out == 0
 
 
+def test_a_comparison_of_few_tasks_claims_no_detectable_difference(played, few, capsys):
+    runs = (played["interviewer"], few)
+    assert main(["compare", *(str(run.path) for run in runs)]) == 0
+    sentence = "With fewer than 6 tasks, no difference is detectable."
+    assert sentence in capsys.readouterr().out
+    assert sentence in render_page(colbench.compare(*runs), runs)
+
+
 def test_a_run_on_the_first_tasks_is_compared_with_a_run_on_more_tasks(played, tmp_path, capsys):
     first = colbench.evaluate(
         agent="guesser", tasks="bundled:backend", limit=5, trials=2, out=tmp_path / "first"
@@ -314,6 +326,17 @@ def test_tasks_without_a_dialogue_yet_do_not_count_as_different(played, rewrite,
     )
 
 
+def test_a_run_whose_selection_was_narrowed_later_leaves_out_none_of_its_dialogues(
+    played, tmp_path
+):
+    narrowed = played["guesser"].save(tmp_path / "narrowed").path
+    again = ["eval", "--agent", "guesser", "--tasks", "bundled:backend", "--trials", "2"]
+    assert main([*again, "--limit", "1", "--out", str(narrowed)]) == 0
+    found = colbench.compare(played["interviewer"], colbench.load_run(narrowed))
+    assert found.domains["backend"].tasks == 16
+    assert found.notes == (FEW_TASKS,)
+
+
 def test_the_same_tasks_in_another_order_need_no_note(played, tmp_path):
     tasks = played["guesser"].tasks[::-1]
     other = colbench.evaluate(agent="guesser", tasks=tasks, trials=2, out=tmp_path / "other")
@@ -327,8 +350,17 @@ def test_a_comparison_of_few_tasks_warns_once_of_too_narrow_intervals(played, ca
     assert main(["compare", *(str(run.path) for run in runs)]) == 0
     assert capsys.readouterr().out.count(f"Warning: {FEW_TASKS}\n") == 1
     assert render_page(colbench.compare(*runs), runs).count(FEW_TASKS) == 1
-    assert notes(runs, "default", {"backend": 29}) == [FEW_TASKS]
-    assert notes(runs, "default", {"backend": 30}) == []
+
+
+@pytest.mark.parametrize(("scored", "warnings"), [(29, [FEW_TASKS]), (30, [])])
+def test_only_tasks_that_both_runs_have_scored_count_against_too_narrow_intervals(
+    played, scored, warnings
+):
+    runs = (played["interviewer"], played["guesser"])
+    domain = colbench.compare(*runs).domains["backend"]
+    success = replace(domain.pairs[0].differences["success"], tasks=scored)
+    pair = replace(domain.pairs[0], differences={"success": success})
+    assert notes(runs, "default", {"backend": replace(domain, pairs=(pair,))}) == warnings
 
 
 def test_runs_without_a_common_task_cannot_be_compared(played, tmp_path):
@@ -388,6 +420,7 @@ def test_the_page_mentions_the_holm_adjustment_only_for_several_pairs(played):
     assert "Holm" not in render_page(colbench.compare(*runs[:2]), runs[:2])
     page = render_page(colbench.compare(*runs), runs)
     assert "p-values are Holm-adjusted for the 3 pairs of runs" in page
+    assert page.count("(sign flips, Holm-adjusted)") == 3
 
 
 def paths(played, *names):
@@ -432,6 +465,38 @@ def test_a_pair_without_a_common_scored_dialogue_is_reported(played, rewrite, ca
     assert "no common task" not in printed
 
 
+def test_results_are_not_called_the_same_if_nothing_was_scored_in_common(played, rewrite, capsys):
+    unscored = rewrite(played["guesser"], lambda rollout: replace(rollout, scores={}))
+    runs = (played["interviewer"], unscored)
+    assert main(["compare", *(str(run.path) for run in runs)]) == 0
+    comparison = colbench.compare(*runs)
+    for shown in (capsys.readouterr().out, render_page(comparison, runs)):
+        assert "No scored dialogue in common." in shown
+        assert "Results are the same" not in shown
+    with pytest.raises(colbench.UserError, match="success: no trial has a value in both runs"):
+        comparison.difference("success")
+    with pytest.raises(colbench.UserError, match="x: unknown measure; known measures are success,"):
+        comparison.difference("x")
+
+
+def test_the_text_of_three_runs_counts_the_cells_left_out_of_each_pair(played, rewrite, capsys):
+    first = played["guesser"].rollouts[0].key
+    lacking = rewrite(played["guesser"], lambda r: None if r.key == first else r)
+    assert main(["compare", *paths(played, "interviewer", "demonstrator"), str(lacking.path)]) == 0
+    left_out = "Left out: cells that one of the two runs has not scored: 1 of A − C, 1 of B − C."
+    assert left_out in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("names", [AGENTS[:2], AGENTS])
+def test_the_tables_keep_names_and_numbers_in_a_narrow_terminal(played, capsys, monkeypatch, names):
+    printed = []
+    for columns in ("80", "40"):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert main(["compare", *paths(played, *names)]) == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+
+
 def test_the_json_output_contains_the_whole_comparison(played, capsys):
     assert main(["compare", "--json", *paths(played, "interviewer", "guesser")]) == 0
     printed = capsys.readouterr().out
@@ -453,6 +518,22 @@ def test_a_folder_of_runs_means_all_its_runs_and_a_file_is_refused(played, tmp_p
         f"colbench: {out}/compare.html is a file; pass the folders of runs, or one folder that "
         f"contains them, such as {out}\n"
     )
+
+
+def test_runs_without_dialogues_in_a_folder_of_runs_are_left_out_with_a_warning(
+    played, rewrite, tmp_path, capsys
+):
+    out = tmp_path / "baselines"
+    for name in ("guesser", "interviewer"):
+        played[name].save(out / name)
+    empty = rewrite(played["guesser"], lambda rollout: None).save(out / "empty").path
+    assert main(["compare", "--json", str(out)]) == 0
+    captured = capsys.readouterr()
+    found = msgspec.json.decode(captured.out, type=colbench.Comparison)
+    assert [run.path for run in found.runs] == [str(out / "guesser"), str(out / "interviewer")]
+    assert captured.err == f"Warning: left out, no dialogues: {empty}\n"
+    assert main(["compare", str(out / "guesser"), str(empty)]) == 2
+    assert "continue the run, or delete the folder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -136,3 +136,41 @@ def test_a_forced_comparison_shows_the_different_settings(opened, played, with_r
     expect(page.locator(".forced")).to_have_text(
         "Different settings: max_turns is 10 in A, 5 in B."
     )
+
+
+SHOWN = """() => {
+  window.seen = 0;
+  const count = () => { window.seen += document.querySelector(".comparison .side") ? 1 : 0; };
+  new MutationObserver(count).observe(document.querySelector(".comparison"), { childList: true });
+}"""
+"""A script that counts in `seen` how often the page shows the dialogues of a task."""
+
+
+def test_only_the_task_that_was_opened_last_is_shown(opened, address):
+    page = opened()
+    page.goto(address)
+    page.evaluate(SHOWN)
+    page.evaluate("lists[0].tasks.slice(0, 3).forEach((task) => openTask(lists[0], task))")
+    page.locator(".comparison .side").first.wait_for()
+    page.evaluate("new Promise((resolve) => setTimeout(resolve, 300))")
+    assert page.evaluate("seen") == 1
+
+
+def test_a_malformed_link_opens_no_task(opened, address):
+    page = opened()
+    page.goto(f"{address}#task=%E0%A4%A")
+    expect(page.locator(".list tbody tr").first).to_be_visible()
+    expect(page.locator("dialog[open]")).to_have_count(0)
+
+
+def test_a_trial_keeps_its_number_if_an_earlier_trial_is_missing(opened, played, rewrite, tmp_path):
+    runs = [
+        rewrite(played[name], lambda r: r if r.trial == 1 else None)
+        for name in ("interviewer", "guesser")
+    ]
+    file = tmp_path / "compare.html"
+    file.write_text(render_page(colbench.compare(*runs), runs), "utf-8")
+    page = opened()
+    page.goto(file.as_uri())
+    page.locator(".list tbody a").first.click()
+    expect(page.locator("dialog[open] .trial")).to_have_attribute("data-trial", "2")

@@ -117,3 +117,23 @@ def test_the_number_of_trials_needed_is_known_only_for_repeated_trials(generator
     noise = generator.normal(0, 1, (50, 2))
     several = compared((noise + 0.5).tolist(), np.zeros((50, 2)).tolist())
     assert several.trials_needed >= 1
+
+
+def test_a_mean_difference_within_rounding_is_0_and_needs_no_tasks_or_trials():
+    differences = [[0.1, 0.1], [0.2, 0.2], [-0.3, -0.3]] * 4
+    found = compared(
+        [[max(0.0, each) for each in row] for row in differences],
+        [[max(0.0, -each) for each in row] for row in differences],
+    )
+    assert 0 < found.mean.mean < 1e-16
+    assert found.least_detectable > 0
+    assert (found.tasks_needed, found.trials_needed) == (None, None)
+
+
+def test_no_difference_is_detectable_with_fewer_than_six_tasks(generator):
+    mine, theirs = (generator.random((6, 2)).tolist() for _ in range(2))
+    for tasks in (2, 5):
+        few = compared(mine[:tasks], theirs[:tasks])
+        assert (few.least_detectable, few.trials_needed) == (None, None)
+        assert few.tasks_needed >= 6
+    assert compared(mine, theirs).least_detectable > 0

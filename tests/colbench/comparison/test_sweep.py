@@ -94,6 +94,7 @@ def test_run_settings_override_variables_which_override_the_base(write):
         ("[[run]]\nname = '../x'\n[[run]]", "key `name`: expected the name of a folder"),
         ("[[run]]\nname = 'x'\nseed = 1\n[[run]]\nname = 'x'", "two runs have the name x"),
         ("[[run]]\nname = 'x'\n[[run]]\nname = 'y'", "the runs x and y have the same settings"),
+        ("[[run]]\nname = 'compare.html'\n[[run]]", "compare.html is the page of the comparison"),
         ("[[run]", "is not TOML"),
     ],
 )

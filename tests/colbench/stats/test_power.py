@@ -29,6 +29,6 @@ def test_the_typical_least_detectable_difference_is_the_median_over_all_pairs():
     assert typical_least_detectable(values) == pytest.approx(np.median(pairs))
 
 
-def test_one_entry_or_one_task_has_no_typical_least_detectable_difference():
+def test_one_entry_or_five_tasks_have_no_typical_least_detectable_difference():
     assert typical_least_detectable(np.ones((9, 1))) is None
-    assert typical_least_detectable(np.ones((1, 9))) is None
+    assert typical_least_detectable(np.ones((5, 9))) is None

@@ -13,6 +13,7 @@ import pytest
 from colbench.errors import EndpointError, UserError
 from colbench.models.scripted_server import Fault, ScriptedServer
 from colbench_agents.frameworks.failures import attributed
+from colbench_agents.frameworks.side import Side
 
 
 async def by_openai(url):
@@ -62,6 +63,48 @@ async def test_a_refused_key_or_model_is_a_user_error(status):
 async def test_a_refused_request_is_the_agents_own_failure():
     with pytest.raises(openai.BadRequestError):
         await answered(by_openai, 400)
+
+
+async def reads_by_urllib(url):
+    def read():
+        asked = urllib.request.Request(f"{url}/chat/completions", b'{"messages": []}')
+        with urllib.request.urlopen(asked, timeout=0.5) as response:
+            response.read()
+
+    await asyncio.to_thread(read)
+
+
+async def reads_by_aiohttp(url):
+    limit = aiohttp.ClientTimeout(total=0.5)
+    async with aiohttp.ClientSession(timeout=limit) as session:
+        async with session.post(f"{url}/chat/completions", json={"messages": []}) as response:
+            await response.read()
+
+
+async def reads_in_a_group(url):
+    async with asyncio.TaskGroup() as group:
+        group.create_task(reads_by_aiohttp(url))
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"), [(Fault(sent="half"), "connection"), (Fault(delay=60), "timeout")]
+)
+@pytest.mark.parametrize("read", [reads_by_urllib, reads_by_aiohttp, reads_in_a_group])
+async def test_a_response_that_stops_is_an_endpoint_error(read, fault, kind):
+    side = Side()
+    side.start()
+    async with ScriptedServer(lambda _: "", fault=lambda _: fault) as server:
+        with pytest.raises(EndpointError) as error, attributed(answered=False):
+            await side.run(read(server.base_url))
+    await side.stop()
+    assert error.value.kind == kind
+
+
+async def test_a_time_limit_of_the_agents_own_is_the_agents_failure():
+    async with ScriptedServer(lambda _: "", delay=60) as server:
+        with pytest.raises(TimeoutError), attributed(answered=False):
+            async with asyncio.timeout(0.2):
+                await by_aiohttp(server.base_url)
 
 
 def test_the_status_of_a_urllib_error_counts():

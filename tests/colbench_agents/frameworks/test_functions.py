@@ -164,6 +164,7 @@ RAISES = "def agent(messages):\n    import urllib.error, asyncio\n    raise "
         ("async " + RAISES + "asyncio.CancelledError", AgentError, "canceled itself"),
         ("def agent(messages):\n    return 3", AgentError, "returned int; it must return"),
         ("async def agent(messages): ...", AgentError, "returned NoneType"),
+        (RAISES + "TimeoutError('own limit')", AgentError, "^TimeoutError: own limit"),
         (RAISES + "ConnectionRefusedError('gone')", EndpointError, "gone"),
         (RAISES + "urllib.error.URLError('gone')", EndpointError, "gone"),
     ],

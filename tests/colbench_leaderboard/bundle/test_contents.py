@@ -10,8 +10,10 @@ import msgspec
 import pytest
 
 from colbench.cli import main
+from colbench.errors import DataError
 from colbench.rollout import read_rollouts
 from colbench_leaderboard.bundle.confusables import prototypes
+from colbench_leaderboard.bundle.files import open_file
 from colbench_leaderboard.bundle.plain_text import look_alike, name_flaw
 from colbench_leaderboard.bundle.read import read_bundle
 from colbench_leaderboard.bundle.refused import Refused
@@ -73,7 +75,7 @@ def canonical(value):
         (FIRST, b'"trial":0', b'"scores":{},"trial":0', "schema.trajectory"),
         (FIRST, b'"trial":0', b'"trial":9999999999999', "trajectories.number"),
         (FIRST, b'"ended_by":"answer"', b'"ended_by":"success"', "schema.trajectory"),
-        (FIRST, b'"turns":[{', b'"turns":[{"agent_usage":' + OWED + b",", "trajectories.number"),
+        (FIRST, b'"turns":[{', b'"turns":[{"agent_usage":' + OWED + b",", "schema.trajectory"),
         (FIRST, b'"task_id":', b' "task_id":', "json.canonical"),
         (FIRST, b"}\n{", b"}\n\n{", "json.malformed"),
         (FIRST, b"}\n{", b"} {", "json.malformed"),
@@ -214,6 +216,7 @@ def test_invalid_blobs_and_misplaced_long_texts_are_refused(change, rule, packed
         ("link", "https://me:secret@example.org/", "submission.link"),
         ("link", 'https://example.org/"onmouseover="alert(1)', "submission.link"),
         ("link", "https://ex\u0430mple.org/", "submission.link"),
+        ("link", "https://example.org/\u202egro.elpmaxe", "submission.link"),
     ],
 )  # fmt: skip
 def test_deceptive_or_malformed_submission_texts_are_refused(key, text, rule, packed, seal):
@@ -330,3 +333,12 @@ def test_a_bundle_contains_no_hidden_tests_scores_or_times(run, packed):
         for check in rollout.scores["default"].checks:
             assert check.call not in text
     assert msgspec.json.decode((packed / "lock.json").read_bytes())["tasks"]["count"] == 3
+
+
+def test_a_file_that_cannot_be_read_is_no_reason_to_refuse_the_bundle(tmp_path):
+    with pytest.raises(DataError, match=r"lock\.json: cannot be read: No such file") as caught:
+        open_file(tmp_path, "lock.json")
+    assert not isinstance(caught.value, Refused)
+    (tmp_path / "lock.json").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(Refused, match=r"it is a symbolic link \(archive\.link\)"):
+        open_file(tmp_path, "lock.json")

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import tarfile
+import tomllib
 
 import pytest
 from msgspec.structs import replace
@@ -77,7 +78,11 @@ def test_packing_again_changes_nothing_and_never_overwrites_other_files(
     assert pack(run, meta, "--out", str(out)) == 0
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
     meta.write_text(meta.read_text().replace("Guesser", "Other"))
-    assert "is not this bundle" in refused(run, meta, capsys, "--out", str(out))
+    capsys.readouterr()
+    assert pack(run, meta, "--out", str(out)) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""  # no plan of a bundle that is not written
+    assert "is not this bundle" in captured.err
     mine = tmp_path / "mine.tar.gz"
     mine.write_text("mine")
     assert "is not this bundle" in refused(run, meta, capsys, "--out", str(mine))
@@ -153,6 +158,22 @@ def test_an_edited_run_record_is_refused(change, said, run, meta, copied, capsys
     assert said in refused(copied(run, change), meta, capsys)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("max_turns", 1001, "`max_turns` is 1001; at most 1000 is allowed"),
+        ("agent", "age\u0301nt.py:A", "is not in Unicode normalization form C"),
+    ],
+)
+def test_a_run_that_every_receiver_would_refuse_is_refused(
+    name, value, said, run, meta, copied, capsys
+):
+    def change(record):
+        record["config"][name] = record["pins"]["config"][name] = value
+
+    assert said in refused(copied(run, change), meta, capsys)
+
+
 def test_a_run_that_breaks_a_standard_track_rule_is_refused_with_the_reason(run, meta, capsys):
     said = refused(run, track(meta, "standard"), capsys)
     assert 'does not qualify for the track "standard", only for "open"' in said
@@ -200,7 +221,12 @@ def test_tasks_outside_the_standard_track_have_a_reason(standard):
 
 @pytest.mark.parametrize(
     ("commit", "reason"),
-    [("abc-dirty", "has uncommitted changes: abc-dirty"), ("", "is unknown")],
+    [
+        ("abcdef0-dirty", "has uncommitted changes: abcdef0-dirty"),
+        ("", "is unknown"),
+        ("abcdef0-dirty | abcdef1", "has uncommitted changes: abcdef0-dirty | abcdef1"),
+        (" | abcdef1", "is unknown"),
+    ],
 )
 def test_a_run_with_a_dirty_or_unknown_commit_qualifies_only_for_the_open_track(
     commit, reason, run, meta, copied, capsys
@@ -222,6 +248,10 @@ async def test_a_run_with_a_model_is_refused_unless_the_metadata_names_the_model
         in said
     )
     assert "    [[models]]\n    name = …  # a model's name" in said
+    template = tmp_path / "template.toml"
+    assert main(["submit", "pack", str(tmp_path / "run"), "--template", str(template)]) == 0
+    assert tomllib.loads(template.read_text())["models"] == [{"name": server.model}]
+    assert "# open_weights = …" in template.read_text()
     text = meta.read_text().replace("models = []\n", "") + '[[models]]\nname = "scripted"\n'
     meta.write_text(text)
     assert pack(tmp_path / "run", meta) == 0

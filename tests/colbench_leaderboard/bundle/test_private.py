@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from colbench.cli import main
-from colbench_leaderboard.bundle.redaction import find_secret, public_spec, scrub
+from colbench.run_folder import RunFolder
+from colbench_leaderboard.bundle.redaction import find_secret, public_record, public_spec, scrub
 
 SECRET = "correct-horse-battery"
 TALKATIVE = """
@@ -28,6 +29,18 @@ class Agent:
 class Leaks:
     async def reply(self, dialogue):
         return "I WANT TO ANSWER: key = 'sk-" + "a1B2" * 10 + "'"
+
+class LeaksAtTheStartOfALine:
+    async def reply(self, dialogue):
+        return "I WANT TO ANSWER:\\nsk-" + "a1B2" * 10
+
+class LeaksInABlob:
+    async def reply(self, dialogue):
+        return "I WANT TO ANSWER:" + " x" * 10_000 + "\\tsk-" + "a1B2" * 10
+
+class LeaksQuotedValue:
+    async def reply(self, dialogue):
+        return "I WANT TO ANSWER: pass\\"word\\\\é-0123"
 """
 
 
@@ -88,8 +101,9 @@ def test_paths_addresses_and_private_arguments_are_not_packed(agents, meta, tmp_
     assert "cannot read x.json from http:…" in json.loads(line)["failure"]["reason"]
 
 
-def test_a_transcript_with_an_api_key_is_not_packed(agents, meta, capsys):
-    run = evaluated(agents, "Leaks")
+@pytest.mark.parametrize("name", ["Leaks", "LeaksAtTheStartOfALine", "LeaksInABlob"])
+def test_a_transcript_with_an_api_key_is_not_packed(agents, meta, capsys, name):
+    run = evaluated(agents, name)
     capsys.readouterr()
     assert main(["submit", "pack", str(run), "--meta", str(meta)]) == 2
     said = capsys.readouterr().err
@@ -104,6 +118,13 @@ def test_the_value_of_a_secret_variable_is_refused_and_not_printed(run, meta, mo
     said = capsys.readouterr().err
     assert "the value of the environment variable MY_API_KEY" in said
     assert "somebody@" not in said
+
+
+def test_a_secret_value_that_json_would_escape_is_refused(agents, meta, monkeypatch, capsys):
+    run = evaluated(agents, "LeaksQuotedValue")
+    monkeypatch.setenv("MY_PASSWORD", 'pass"word\\é-0123')
+    assert main(["submit", "pack", str(run), "--meta", str(meta)]) == 2
+    assert "the value of the environment variable MY_PASSWORD" in capsys.readouterr().err
 
 
 def test_dialogues_that_name_the_home_folder_are_counted(agents, meta, monkeypatch, capsys):
@@ -121,12 +142,13 @@ def test_dialogues_that_name_the_home_folder_are_counted(agents, meta, monkeypat
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        (b"a hf_" + b"aB3" * 12, "a Hugging Face token"),
-        (b"ghp_" + b"a1B2" * 9, "a GitHub token"),
-        (b"AKIA" + b"ABCD" * 4, "an AWS key"),
-        (b"-----BEGIN OPENSSH PRIVATE KEY-----", "a private key"),
-        (b"the task-based risk-averse sk-learn way", ""),
-        (b"hf_home and ghp", ""),
+        ("a hf_" + "aB3" * 12, "a Hugging Face token"),
+        ("ghp_" + "a1B2" * 9, "a GitHub token"),
+        ("AKIA" + "ABCD" * 4, "an AWS key"),
+        ("-----BEGIN OPENSSH PRIVATE KEY-----", "a private key"),
+        ("print('key:\\nsk-" + "a1B2" * 10 + "')", "an API key"),
+        ("the task-based risk-averse sk-learn way", ""),
+        ("hf_home and ghp", ""),
     ],
 )
 def test_secrets_are_recognized_by_their_format(text, found):
@@ -139,10 +161,16 @@ def test_secrets_are_recognized_by_their_format(text, found):
         ("API_KEY", "a long enough value", "the value of the environment variable API_KEY"),
         ("API_KEY", "EMPTY", ""),
         ("HOME_PAGE", "a long enough value", ""),
+        (
+            "AUTHORIZATION",
+            "a long enough value",
+            "the value of the environment variable AUTHORIZATION",
+        ),
+        ("GIT_AUTHOR_EMAIL", "somebody@example.org", ""),
     ],
 )
 def test_only_long_values_of_variables_with_secretive_names_are_secrets(name, value, found):
-    assert find_secret(f"It is {value}.".encode(), {name: value}) == found
+    assert find_secret(f"It is {value}.", {name: value}) == found
 
 
 @pytest.mark.parametrize(
@@ -154,7 +182,11 @@ def test_only_long_values_of_variables_with_secretive_names_are_secrets(name, va
         ("openai:Qwen/Qwen3-8B@http://10.0.0.7:8000/v1", "openai:Qwen/Qwen3-8B"),
         ("openai:Qwen/Qwen3-8B", "openai:Qwen/Qwen3-8B"),
         ("vllm:/data/me/model-8b/", "vllm:model-8b"),
+        ("vllm:runs/customer/model-8b", "vllm:model-8b"),
+        ("vllm:Qwen/Qwen3-8B", "vllm:Qwen/Qwen3-8B"),
         ("local:~/checkpoints/last", "local:last"),
+        ("local:runs/customer/actor", "local:actor"),
+        ("local:runs/actor", "local:actor"),
         ("../mine/agent.py:Agent", "agent.py:Agent"),
         ("package.module:Agent", "package.module:Agent"),
         ("bundled:backend/test", "bundled:backend/test"),
@@ -164,6 +196,15 @@ def test_only_long_values_of_variables_with_secretive_names_are_secrets(name, va
 )
 def test_a_spec_is_sent_without_its_path_or_address(spec, public):
     assert public_spec(spec) == public
+
+
+def test_a_models_folder_is_not_in_the_description_of_the_agent(run, copied):
+    def change(record):
+        record["config"]["agent"] = "vllm:runs/customer/model-8b"
+        record["pins"]["agent"] = {"model": "runs/customer/model-8b"}
+
+    record = RunFolder(copied(run, change)).record()
+    assert public_record(record).pins["agent"] == {"model": "model-8b"}
 
 
 @pytest.mark.parametrize(

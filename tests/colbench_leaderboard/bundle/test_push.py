@@ -11,6 +11,7 @@ import pytest
 
 import colbench
 from colbench.cli import main
+from colbench.errors import UserError
 from colbench_leaderboard.bundle.read import read_bundle
 from colbench_leaderboard.bundle.refused import Refused
 from colbench_leaderboard.store.branches import new_entries
@@ -244,6 +245,34 @@ def test_a_branch_that_does_anything_except_add_entries_is_refused(change, rule,
         new_entries(folder, base)
     assert caught.value.rule == rule
     assert "\n" not in str(caught.value)
+
+
+def test_a_branch_without_the_newest_commit_of_main_is_refused_until_main_is_merged(
+    open_branch, repository, packed
+):
+    folder, _ = open_branch()
+    repository("checkout", "--quiet", "main")
+    repository("commit", "--quiet", "--allow-empty", "--message", "a later decision")
+    newest = repository("rev-parse", "HEAD").strip()
+    repository("checkout", "--quiet", "-")
+    with pytest.raises(UserError, match="merge the leaderboard's main branch into the branch"):
+        new_entries(folder, newest)
+    repository("merge", "--quiet", "--no-edit", "main")
+    assert new_entries(folder, newest) == [digest_of(packed)]
+
+
+def test_an_identity_in_the_environment_is_the_author_of_the_commit(
+    packed, repository, monkeypatch, tmp_path
+):
+    for key in ("user.name", "user.email"):
+        repository("config", "--unset", key)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for role in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{role}_NAME", "Ada")
+        monkeypatch.setenv(f"GIT_{role}_EMAIL", "ada@example.org")
+    assert push(packed, repository.folder) == 0
+    branch = next(name for name in branches(repository, repository.folder) if name != "main")
+    assert repository("log", "-1", "--format=%an %ce", branch).strip() == "Ada ada@example.org"
 
 
 def test_a_branch_that_changes_an_existing_entry_is_refused(open_branch, repository):

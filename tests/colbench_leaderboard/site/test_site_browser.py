@@ -129,6 +129,9 @@ def test_dialogues_can_be_browsed_with_keys_and_across_pages(opened, site, board
     expect(title).to_have_text("backend-task-0001")
     page.keyboard.press("ArrowLeft")
     expect(title).to_have_text("backend-task-0000")
+    page.locator(".dialogue:visible pre").last.focus()
+    page.keyboard.press("ArrowRight")  # scrolls the answer
+    expect(title).to_have_text("backend-task-0000")
     answer, reference = page.locator(".dialogue:visible .beside section").all()
     assert answer.bounding_box()["y"] == reference.bounding_box()["y"]  # side by side
     assert answer.bounding_box()["x"] < reference.bounding_box()["x"]

@@ -14,6 +14,7 @@ import pytest
 
 from colbench.cli import main
 from colbench.task import row_from_task
+from colbench_leaderboard.site.folder import Folder
 
 
 @pytest.fixture
@@ -61,12 +62,31 @@ def test_a_build_succeeds_after_an_earlier_one_was_killed(tmp_path, small_store)
     (before / "log.html").write_text("half deleted")
     assert main(build) == 0
     out.rename(before)  # killed between the two renames
-    (before / "gallery").mkdir()
-    (before / "gallery" / "made.webp").write_bytes(b"kept")
     assert main(build) == 0
     assert not before.exists()
-    assert (out / "gallery" / "made.webp").read_bytes() == b"kept"
-    assert {path.relative_to(out) for path in out.rglob("*")} >= set(pages)
+    assert sorted(path.relative_to(out) for path in out.rglob("*")) == pages
+
+
+def test_only_the_pictures_that_the_new_pages_show_are_kept_from_the_previous_site(tmp_path):
+    before = tmp_path / ".site.old"  # left by a build that was killed between the two renames
+    (before / "gallery").mkdir(parents=True)
+    (before / ".colbench-site").touch()
+    for name in ("shown.webp", "of-a-deleted-entry.webp"):
+        (before / "gallery" / name).write_bytes(b"made")
+    with Folder(tmp_path / "site") as folder:
+        folder.pictures.add("gallery/shown.webp")
+    (kept,) = (tmp_path / "site" / "gallery").iterdir()
+    assert (kept.name, kept.read_bytes()) == ("shown.webp", b"made")
+
+
+def test_a_site_that_another_process_is_building_is_not_touched(tmp_path, small_store, capsys):
+    out = tmp_path / "site"
+    with Folder(out) as folder:
+        folder.write("index.html", "the first build")
+        assert main(["leaderboard", "build", str(small_store[0]), "--out", str(out)]) == 2
+        assert f"--out {out} is in use by another colbench process" in capsys.readouterr().err
+        folder.write("log.html", "still the first build")
+    assert {path.name for path in out.iterdir()} == {".colbench-site", "index.html", "log.html"}
 
 
 def test_build_reports_a_path_that_it_cannot_write(tmp_path, small_store, capsys):

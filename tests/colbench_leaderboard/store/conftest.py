@@ -42,13 +42,14 @@ class Entrant:
         self.bundle, self.verified = folder / "bundle", folder / "verified"
         self.domain = about.pop("domain", "backend")
         self.track = about.pop("track", "standard")
+        self.setting = about.pop("setting", {})
         self.trials = len(values[0]) if values else 1
         self._write_bundle(name, values, price, tokens)
         self.digest = sha256((self.bundle / MANIFEST).read_bytes())
         self.verify(values, tokens=tokens, **about)
 
     def _write_bundle(self, name, values, price, tokens) -> None:
-        config = {"agent": "x"} | ({"agent_price": price} if price else {})
+        config = {"agent": "x"} | self.setting | ({"agent_price": price} if price else {})
         usage = (
             Usage(prompt_tokens=tokens - 10, completion_tokens=10, requests=1) if tokens else None
         )

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import shutil
 import tarfile
 
@@ -8,6 +9,7 @@ import pytest
 
 from colbench.errors import DataError, UserError
 from colbench_leaderboard.bundle.encoding import canonical, sha256
+from colbench_leaderboard.store.audit import audit
 from colbench_leaderboard.store.decisions import accept, keep, refuse, remove, rescore
 from colbench_leaderboard.store.layout import bundle_folder, entry_folder, verified_folder
 from colbench_leaderboard.store.log import read_log
@@ -93,6 +95,11 @@ def test_a_name_may_repeat_on_other_boards_and_for_a_rerun(store, entrant):
     [
         ({}, {"tasks": "ef" * 32}, "was verified on other tasks"),
         ({"track": "open"}, {}, "is in the track open, but this bundle is in standard"),
+        (
+            {"track": "open"},
+            {"track": "open", "setting": {"max_turns": 50}},
+            "has human keyless, 10 turns, but this bundle has human keyless, 50 turns",
+        ),
     ],
 )
 def test_a_rerun_on_another_board_is_not_accepted(store, entrant, of_entry, of_rerun, flaw):
@@ -203,6 +210,47 @@ def test_removing_with_delete_deletes_the_bundle_but_keeps_the_receipt(store, en
     assert remove(store, one.digest, "holds a name", delete=True).deleted
     assert not bundle_folder(store, one.digest).exists()
     assert verified_folder(store, one.digest, accepted.receipt).exists()
+
+
+def test_the_files_of_a_removed_entry_can_still_be_deleted(store, entrant):
+    one = entrant()
+    accept(store, one.bundle, one.verified)
+    remove(store, one.digest, "the authors asked")
+    with pytest.raises(UserError, match=r"was removed \(record 2\); to delete its files, add"):
+        remove(store, one.digest, "again")
+    record = remove(store, one.digest, "holds a name", delete=True)
+    assert (record.number, record.deleted) == (3, True)
+    assert not bundle_folder(store, one.digest).exists()
+    assert audit(store).faults == ()
+
+
+def test_an_interrupted_deletion_is_completed_without_another_record(store, entrant):
+    one = entrant()
+    accept(store, one.bundle, one.verified)
+    first = remove(store, one.digest, "holds a name", delete=True)
+    shutil.copytree(one.bundle, bundle_folder(store, one.digest))  # as if killed before deleting
+    assert remove(store, one.digest, "holds a name", delete=True) == first
+    assert not bundle_folder(store, one.digest).exists()
+    with pytest.raises(UserError, match=r"was removed \(record 2\)$"):
+        remove(store, one.digest, "once more", delete=True)
+
+
+def test_a_missing_bundle_can_be_removed_with_delete(store, entrant):
+    one = entrant()
+    accept(store, one.bundle, one.verified)
+    shutil.rmtree(bundle_folder(store, one.digest))
+    assert remove(store, one.digest, "lost", delete=True).deleted
+
+
+def test_a_full_disk_is_reported_with_the_file_in_the_store(store, entrant):
+    one = entrant()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20, hard))
+    try:
+        with pytest.raises(UserError, match=f"^{store}/.*: cannot be written: File too large"):
+            accept(store, one.bundle, one.verified)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_a_removed_entry_can_be_accepted_again(store, entrant):

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from colbench.errors import DataError
+from colbench.errors import DataError, UserError
 from colbench_leaderboard.bundle.encoding import canonical, sha256
 from colbench_leaderboard.store.audit import audit
 from colbench_leaderboard.store.decisions import accept, refuse, remove, rescore
@@ -209,7 +209,7 @@ def test_an_accepted_entry_with_a_refusing_receipt_is_a_fault(used_store):
 def test_verifying_again_compares_every_byte(used_store):
     store, one, _ = used_store
 
-    def honest(bundle, against, out):
+    def honest(bundle, against, carried, out):
         assert bundle == bundle_folder(store, one.digest)
         shutil.copytree(one.verified, out, dirs_exist_ok=True)
 
@@ -223,9 +223,17 @@ def test_verifying_again_compares_every_byte(used_store):
 def test_a_bundle_that_can_no_longer_be_verified_is_a_fault(used_store):
     store, *_ = used_store
 
-    def unable(bundle, against, out):
-        raise DataError(f"{bundle}: --tasks: name your own")
+    def damaged(bundle, against, carried, out):
+        raise DataError(f"{bundle}: damaged")
 
-    assert audit(store, verifier=unable).faults == (
-        f"{bundle_folder(store, used_store[1].digest)}: --tasks: name your own",
+    assert audit(store, verifier=damaged).faults == (
+        f"{bundle_folder(store, used_store[1].digest)}: damaged",
     )
+
+
+def test_an_audit_that_this_machine_cannot_do_finds_no_faults_but_fails(used_store):
+    def unable(bundle, against, carried, out):
+        raise UserError("--tasks: name your own")
+
+    with pytest.raises(UserError, match="name your own"):
+        audit(used_store[0], verifier=unable)

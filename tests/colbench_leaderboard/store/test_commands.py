@@ -8,10 +8,15 @@ import shutil
 import subprocess
 import sys
 
+import msgspec
 import pytest
 
 from colbench.cli import main
+from colbench.plugins import resolve_tasks
+from colbench.task import row_from_task
+from colbench_leaderboard.board.standings import read_standings
 from colbench_leaderboard.cli import leaderboard, submit
+from colbench_leaderboard.site.reproduce import reproduction
 from colbench_leaderboard.store.entries import read_receipt
 from colbench_leaderboard.store.layout import LOG, bundle_folder, verified_folder
 from colbench_leaderboard.store.log import read_log
@@ -185,8 +190,64 @@ def test_the_audit_asks_to_rescore_an_entry_whose_duplicate_was_deleted(
     command = f"colbench leaderboard rescore --only {second[:12]}"
     assert command in capsys.readouterr().out
     only = ["--only", second[:12], "--reason", "a duplicate was deleted"]
+    capsys.readouterr()
     assert main(["leaderboard", "rescore", store, *only]) == 0
+    assert f"colbench leaderboard keep {store} {second[:12]}" in capsys.readouterr().out
     assert main(["leaderboard", "audit", store, "--verify"]) == 0
+    assert main(["leaderboard", "rescore", store, *only]) == 0
+    assert "unchanged" in capsys.readouterr().out
+    standings = read_standings(new_store)
+    (row,) = standings.boards[0].flagged
+    (flag,) = row.pending
+    assert flag.rule == "audit.duplicates"
+    assert flag.message.endswith(f"bundle {first}, which was deleted")
+    assert reproduction(standings.entries[second], {second}).deleted
+
+
+@pytest.fixture(scope="module")
+def of_two_sources(tmp_path_factory):
+    """Return two bundles on different task files, the second with an importable package, and these files."""
+    folder = tmp_path_factory.mktemp("sources")
+    tasks = resolve_tasks("bundled:backend")[:2]
+    bundles, files = [], []
+    for number, task in enumerate(tasks):
+        flags = ["--sandbox-packages", "numpy"] if number else []
+        files.append(folder / f"tasks-{number}.jsonl")
+        files[-1].write_bytes(msgspec.json.encode(row_from_task(task)) + b"\n")
+        words = ["--agent", "guesser", "--tasks", str(files[-1]), *flags]
+        assert main(["eval", *words, "--out", str(folder / f"run-{number}")]) == 0
+        bundles.append(packed(folder / f"run-{number}", f"guesser {number}"))
+    return bundles, files
+
+
+def test_entries_with_other_task_sources_and_packages_are_verified_with_their_own(
+    new_store, of_two_sources, capsys
+):
+    (plain, with_numpy), (first, second) = of_two_sources
+    store, one = str(new_store), ["--tasks", str(first)]
+    both = [*one, "--tasks", str(second), "--sandbox-packages", "numpy"]
+    assert main(["leaderboard", "accept", store, str(plain), *one]) == 0
+    assert main(["leaderboard", "accept", store, str(with_numpy), *both]) == 0
+    assert main(["leaderboard", "audit", store, "--verify", *both]) == 0
+    capsys.readouterr()
+    assert main(["leaderboard", "rescore", store, "--reason", "x", *both]) == 0
+    assert capsys.readouterr().out.count("unchanged") == 2
+    for action in (["audit", store, "--verify"], ["rescore", store, "--reason", "x"]):
+        assert main(["leaderboard", *action, *one]) == 2
+        said = capsys.readouterr().err.replace("\n", " ")
+        assert "cannot be verified, because none of the sources has its tasks" in said
+        assert "add --tasks" in said
+    assert len(read_log(new_store).records) == 2
+
+
+def test_a_rescoring_that_refuses_an_entry_prints_the_reasons(new_store, entrant, capsys):
+    forged = entrant("forged")
+    flags = ["--verified", str(forged.verified)]
+    assert main(["leaderboard", "accept", str(new_store), str(forged.bundle), *flags]) == 0
+    assert main(["leaderboard", "rescore", str(new_store), "--reason", "x"]) == 1
+    said = capsys.readouterr().out
+    assert "refusal  lock." in said
+    assert "refused by the new rules, but still on the board" in said
 
 
 def test_a_forged_bundle_is_not_accepted_and_the_refusal_is_recorded(new_store, entrant, capsys):

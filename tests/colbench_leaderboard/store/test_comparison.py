@@ -122,6 +122,12 @@ def test_entries_with_too_few_tasks_are_not_separable():
     )
 
 
+@pytest.mark.parametrize(("tasks", "known"), [(5, False), (6, True)])
+def test_the_least_detectable_difference_is_unknown_for_fewer_than_six_tasks(tasks, known):
+    found = Comparisons(results(a=MINE[:tasks], b=THEIRS[:tasks])).pair("a", "b")
+    assert (found.least_detectable is not None) == known
+
+
 def test_the_verdict_states_whether_an_entry_is_ahead():
     comparisons = Comparisons(results(a=[[1.0]] * 40, b=[[0.0]] * 40, c=[[0.0]] * 40))
     ahead, _ = comparisons.view("a")

@@ -351,3 +351,42 @@ def test_a_missing_ssh_keygen_is_reported_with_its_package(signed, monkeypatch):
 def test_signing_leaves_no_temporary_files(signed):
     assert sorted(path.name for path in (signed / HEADS).iterdir()) == ["1.txt", "3.txt"]
     assert not list(Path(signed).rglob("*.part"))
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [("stranger", "key that is missing from"), ("nothing", "no such file; create a key")],
+)
+def test_a_wrong_key_is_reported_before_a_decision_is_recorded(
+    signed, entrant, keys, capsys, key, message
+):
+    three, (kept,) = entrant("three"), read_log(signed).standing()
+    before = (signed / LOG).read_bytes()
+    accept_it = ["accept", str(signed), str(three.bundle), "--verified", str(three.verified)]
+    for action in (
+        accept_it,
+        ["remove", str(signed), kept, "--reason", "x", "--delete"],
+        ["keep", str(signed), kept, "--reason", "x"],
+        ["rescore", str(signed), "--reason", "x"],
+    ):
+        assert main(["leaderboard", *action, "--key", str(keys / key)]) == 2
+        assert message in capsys.readouterr().err.replace("\n", " ")
+    assert (signed / LOG).read_bytes() == before
+
+
+def test_a_wrong_key_is_reported_even_if_everything_is_signed(signed, keys, capsys):
+    sign = ["leaderboard", "sign", str(signed), "--key"]
+    assert main([*sign, str(keys / "stranger")]) == 2
+    assert "key that is missing from" in capsys.readouterr().err
+    assert main([*sign, str(keys / "keeper")]) == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "said"), [(1, "Record 4 is newer"), (2, "Records 4 to 5 are newer")]
+)
+def test_the_unsigned_records_after_a_head_are_named(signed, entrant, capsys, more, said):
+    for name in ("three", "four")[:more]:
+        each = entrant(name)
+        accept(signed, each.bundle, each.verified)
+    assert main(["leaderboard", "head", str(signed)]) == 0
+    assert said in capsys.readouterr().err

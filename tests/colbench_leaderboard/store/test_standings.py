@@ -4,11 +4,15 @@ import pytest
 from msgspec.structs import replace
 
 from colbench.errors import DataError
+from colbench_leaderboard.board.costs import mean_cost, mean_tokens
+from colbench_leaderboard.board.results import make_results
 from colbench_leaderboard.board.standings import board_results, read_standings
+from colbench_leaderboard.bundle.read import read_bundle
+from colbench_leaderboard.site.boards import board_view
 from colbench_leaderboard.store.decisions import accept, keep, remove, rescore
 from colbench_leaderboard.store.layout import LOG, bundle_folder, verified_folder
 from colbench_leaderboard.store.log import read_log
-from colbench_leaderboard.verify.receipt import SCORES, SUMMARY
+from colbench_leaderboard.verify.receipt import SCORES, SUMMARY, CellScore
 
 GOOD = [[1.0]] * 9 + [[0.5]]
 FAIR = [[1.0], [0.0]] * 5
@@ -78,10 +82,32 @@ def test_each_track_domain_and_set_of_tasks_has_its_own_board(store, take):
         "standard-backend-abababababababab",
         "standard-backend-cdcdcdcdcdcdcdcd",
         "standard-frontend-cdcdcdcdcdcdcdcd",
-        "open-backend-cdcdcdcdcdcdcdcd",
+        "open-backend-cdcdcdcdcdcdcdcd-dfc8240e",
     ]
     page = found.boards[2]
     assert (page.rows[0].success, page.rows[0].pass_k, page.ceiling.success) == (None, (), None)
+
+
+def test_entries_of_the_open_track_are_ranked_apart_if_their_humans_or_turn_limits_differ(
+    store, take
+):
+    plain = {"human": "keyless", "max_turns": 10}
+    take("one", track="open")
+    take("same", track="open", setting=plain)
+    take("patient", track="open", setting={"max_turns": 50})
+    take("talkative", track="open", setting={"human": "openai:gpt"})
+    take("warm", track="open", setting={"human": "openai:gpt", "human_args": {"temperature": 1}})
+    boards = {
+        board.setting: [row.name for row in board.rows] for board in read_standings(store).boards
+    }
+    assert boards == {
+        "human keyless, 10 turns": ["one", "same"],
+        "human keyless, 50 turns": ["patient"],
+        "human openai:gpt, 10 turns": ["talkative"],
+        "human openai:gpt (temperature=1), 10 turns": ["warm"],
+    }
+    titles = {board_view(board).title for board in read_standings(store).boards}
+    assert "Open · Backend programming · 10 tasks (cdcdcdcd) · human keyless, 50 turns" in titles
 
 
 def test_a_row_contains_flags_level_disclosures_and_date(store, take):
@@ -116,6 +142,22 @@ def test_tokens_and_dollars_are_shown_where_they_are_known(store, take):
     assert (rows["counted"].tokens, rows["counted"].cost) == (500, None)
     assert (rows["silent"].tokens, rows["silent"].cost) == (None, None)
     assert rows["odd"].cost is None
+
+
+def test_tokens_and_dollars_count_a_missing_dialogue_as_0_and_leave_out_unjudged_tasks(entrant):
+    one = entrant("one", [[1.0], [1.0]], tokens=1010, price=(2.0, 100.0))
+    there = replace(absent("task-1"), turns=2, agent_tokens=1010)
+    results = make_results("backend", [(one.digest, [absent("task-0a"), there])])
+    with read_bundle(one.bundle) as bundle:
+        cost = mean_cost(results, one.digest, one.bundle, bundle.lock)
+    assert mean_tokens(results, one.digest) == 1010 / 2
+    assert cost == pytest.approx((1000 * 2 + 10 * 100) / 1e6 / 2)
+
+
+def absent(task):
+    """Return the score of a missing dialogue."""
+    counts = {"turns": 0, "agent_words": 0, "human_words": 0}
+    return CellScore(task_id=task, trial=0, value=0.0, success=False, answered=False, **counts)
 
 
 def test_an_entry_reaches_v3_as_long_as_a_rerun_agrees(store, take):
@@ -193,6 +235,26 @@ def test_a_later_rerun_that_differs_requires_a_new_decision(store, take):
     take("one again", BAD, reruns=digest)
     (row,) = read_standings(store).boards[0].flagged
     assert [flag.rule for flag in row.pending] == ["rerun.differs"]
+
+
+def test_a_decision_about_a_rerun_holds_after_a_rescoring(store, entrant, take):
+    one = entrant("one", GOOD)
+    accept(store, one.bundle, one.verified)
+    take("one again", BAD, reruns=one.digest)
+    keep(store, one.digest, "the rerun had another version of the model")
+    one.verify(GOOD, scorer="unit-tests/2")
+    rescore(store, one.digest, one.verified, "new scorer")
+    (row,) = read_standings(store).boards[0].rows
+    assert (row.flags, row.pending) == (("rerun.differs",), ())
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_every_rerun_of_an_entry_counts(store, take, order):
+    digest = take("one", GOOD)
+    runs = [("agrees", GOOD[::-1]), ("differs", BAD)]
+    reruns = {name: take(name, values, reruns=digest) for name, values in runs[::order]}
+    (row,) = read_standings(store).boards[0].flagged
+    assert (row.level, row.flags, row.rerun) == ("V2", ("rerun.differs",), reruns["differs"])
 
 
 def test_a_removed_entry_is_on_no_board(store, take):

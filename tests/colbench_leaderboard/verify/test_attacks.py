@@ -7,6 +7,7 @@ import json
 import msgspec
 import pytest
 
+from colbench.config import digest
 from colbench_leaderboard.bundle.read import read_bundle
 from colbench_leaderboard.bundle.schema import LOCK, MANIFEST
 from colbench_leaderboard.verify.receipt import Receipt
@@ -264,6 +265,21 @@ def test_a_changed_lock_is_refused(interviewer, forge, verify, change, rule):
     assert broken[0]["file"] == LOCK
 
 
+@pytest.mark.parametrize("hidden", ["", "a-model"])
+def test_an_agent_with_a_model_is_refused_if_the_submission_names_no_model(
+    interviewer, forge, verify, hidden
+):
+    def change(lock):
+        if hidden:
+            lock["pins"]["agent"]["model"] = hidden
+        else:
+            lock["config"]["agent"] = lock["pins"]["config"]["agent"] = "openai:gpt"
+        lock["digest"] = digest(lock["pins"])
+
+    copy = forge(interviewer, lock=change)
+    assert verify.rules(copy, code=1) == {"lock.model"}
+
+
 def test_an_entry_that_breaks_the_standard_tracks_rules_is_refused(interviewer, forge, verify):
     bundle = forge(interviewer, submission=lambda one: one.update(track="standard"))
     assert verify.rules(bundle, code=1) == {"lock.standard"}
@@ -287,6 +303,13 @@ def test_a_changed_manifest_is_refused_without_a_receipt(interviewer, forge, ver
     (bundle / MANIFEST).write_bytes(content.replace(content[:8], b"00000000", 1))
     assert verify(bundle, code=1) == {}
     assert "manifest.digest" in capsys.readouterr().out
+
+
+def test_a_receipt_is_removed_when_its_bundle_can_no_longer_be_read(interviewer, forge, verify):
+    copy = forge(interviewer)
+    assert verify(copy, code=0)["level"] == "V2"
+    (copy / LOCK).write_text("{}")
+    assert verify(copy, code=1) == {}
 
 
 def test_a_score_in_the_submission_is_refused(interviewer, forge, verify, capsys):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -11,9 +14,12 @@ from colbench.facts.human import answer as of_facts
 from colbench.registry import get_domain
 from colbench.rollout import Rollout, Turn
 from colbench.task import Hidden, Task
+from colbench_leaderboard.bundle.lock_rules import MOST
+from colbench_leaderboard.bundle.read import read_bundle
 from colbench_leaderboard.verify.disclosure import disclosure
 from colbench_leaderboard.verify.guessing import GuessRates
-from colbench_leaderboard.verify.lock import MOST
+from colbench_leaderboard.verify.receipt import Receipt
+from colbench_leaderboard.verify.transcripts import duplicated
 
 
 def with_private_text(lines):
@@ -51,6 +57,26 @@ def test_a_copy_with_an_extra_word_per_question_and_a_comment_is_flagged(
     (found,) = [one for one in receipt["findings"] if one["rule"] == "audit.duplicates"]
     assert "6 of 6 dialogues" in found["message"]
     assert "0 of them word for word" in found["message"]
+
+
+def test_a_copy_of_parts_of_three_entries_is_flagged(interviewer, forge, verify, tmp_path):
+    parts = [
+        forge(interviewer, partial(keep_each_third, part)).rename(tmp_path / f"part-{part}")
+        for part in range(3)
+    ]
+    against = [word for part in parts for word in ("--against", str(part))]
+    receipt = verify(interviewer, *against, code=0)
+    found = [one["message"] for one in receipt["findings"] if one["rule"] == "audit.duplicates"]
+    assert len(found) == 3
+    for message in found:
+        assert message.startswith("2 of 6 dialogues")
+        assert "(together with other entries: 6): bundle " in message
+    digests = {read_bundle(part).digest for part in parts}
+    assert set(duplicated(msgspec.convert(receipt, Receipt))) == digests
+
+
+def keep_each_third(part, lines):
+    lines[:] = lines[part::3]
 
 
 @pytest.mark.parametrize("dress", [with_private_text, in_other_layout])

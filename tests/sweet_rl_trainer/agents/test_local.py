@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import threading
 from functools import cached_property
 
@@ -15,7 +16,9 @@ pytest.importorskip("transformers", reason="transformers is not installed (colbe
 from colbench.cli import main
 from colbench.messages import Message
 from sweet_rl_trainer.agents.local import LocalAgent, LocalChat, LocalHuman
+from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.runs import read_run
+from sweet_rl_trainer.model.checkpoint import load_tokenizer
 
 FLAGS = ("--tasks", "bundled:backend/train", "--limit", "4", "--max-turns", "3")
 
@@ -63,6 +66,25 @@ async def test_the_checkpoint_is_loaded_once_and_off_the_event_loop(small_model)
     await asyncio.gather(*replies)
     (thread,) = chat.loaded_in
     assert thread is not threading.current_thread()
+
+
+async def test_the_prompt_has_the_chat_templates_variables(
+    small_model, thinking_templates, tmp_path
+):
+    folder = shutil.copytree(small_model, tmp_path / "model")
+    (folder / "chat_template.jinja").write_text(thinking_templates["qwen3"])
+    asked = [Message(role="user", content="A.")]
+    for variables in ({}, {"enable_thinking": False}):
+        agent = LocalAgent(str(folder), template_args=json.dumps(variables))
+        said = await agent._local.chat(asked, temperature=1.0, max_tokens=4, seed=0, tokens=True)
+        chat = Chat(load_tokenizer(folder), template_args=variables)
+        assert list(said.sampled.prompt) == chat.prompt(asked, where="a question")
+        assert ("think" in chat.render(asked, where="a question")) is bool(variables)
+
+
+def test_variables_that_are_not_a_json_object_are_refused(small_model, tmp_path, capsys):
+    assert evaluate(small_model, tmp_path / "run", "--agent-arg", "template_args=x") == 2
+    assert "template_args 'x': " in capsys.readouterr().err
 
 
 def test_the_trainer_reads_the_recorded_tokens(small_model, tmp_path):

@@ -157,6 +157,18 @@ def test_unsuccessful_dialogues_leave_nothing_to_imitate(small_recipe, collected
     assert "remains for training (a reward below 1: " in said
 
 
+def test_unknown_tasks_and_agents_are_reported(small_recipe, planned):
+    run = {"agent": "locl:{model}", "tasks": "bundel:backend/test"}
+    tables = ", ".join(f'{key} = "{value}"' for key, value in run.items())
+    code, said = planned(small_recipe, "--set", f"evaluate=[{{{tables}}}]")
+    assert code == 2
+    assert "Missing: tasks 'bundel:backend/test': neither a file nor one of bundled:…, " in said
+    assert "agent 'locl:{model}': neither a file or module (file.py:NAME) nor one of " in said
+    Path("mine.py").touch()
+    found = 'evaluate=[{agent = "mine.py:Mine", tasks = "bundled:backend/test"}]'
+    assert planned(small_recipe, "--set", found)[0] == 0
+
+
 def test_a_missing_folder_of_the_critics_model_is_reported(planned, capfd):
     words = ["paper-frontend-8b", "--set", "critic.vision.model=gone/to/nowhere"]
     said = (

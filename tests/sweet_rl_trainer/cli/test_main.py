@@ -129,6 +129,13 @@ def test_mistakes_in_a_recipe_are_reported(fails, tmp_path):
     )
     (tmp_path / "r.toml").write_text('method = "rft"')
     assert fails("run", tmp_path / "r.toml").startswith(f"{tmp_path}/r.toml: model.name: set the")
+    (tmp_path / "bad.toml").write_text("method =")
+    assert fails("show", tmp_path / "bad.toml", "--json").startswith(
+        f"{tmp_path}/bad.toml: Invalid"
+    )
+    assert fails("run", "tiny-cpu", "--model", "x", "--set", "model=3") == (
+        "model.name: model is 3, not a table"
+    )
     assert fails("run", "tiny-cpu", "--iterations", "2").startswith(
         "recipe tiny-cpu: iterations: more than one needs a [[collect]] table"
     )

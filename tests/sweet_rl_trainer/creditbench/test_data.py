@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 
 import pytest
@@ -10,7 +11,7 @@ from colbench.errors import DataError, UserError
 from colbench.facts.human import answer as human_answer
 from colbench.messages import ANSWER_MARKER
 from sweet_rl_trainer.creditbench.collect import LIMITS, chosen_tasks
-from sweet_rl_trainer.creditbench.data import STATES, TRUTHS, Selection, generate, hashes
+from sweet_rl_trainer.creditbench.data import MADE, STATES, TRUTHS, Selection, generate, hashes
 from sweet_rl_trainer.creditbench.states import QUESTIONS
 from sweet_rl_trainer.creditbench.truths import TRUTHS as NAMES
 
@@ -29,6 +30,7 @@ def test_the_frozen_bytes_are_reproduced(sample, tmp_path):
 
 
 def test_an_interrupted_generation_is_completed(sample, tmp_path):
+    (tmp_path / MADE).write_bytes((sample / MADE).read_bytes())
     for name in (STATES, TRUTHS):
         content = (sample / name).read_bytes()
         (tmp_path / name).write_bytes(content[: len(content) // 2])
@@ -45,6 +47,7 @@ def test_data_of_other_tasks_in_the_folder_are_replaced(benches, tmp_path):
 def test_data_of_a_task_whose_content_has_changed_are_replaced(sample, benches, tmp_path):
     states, truths = ((sample / name).read_bytes() for name in (STATES, TRUTHS))
     second = benches[1].task.hash.encode()
+    (tmp_path / MADE).write_bytes((sample / MADE).read_bytes())
     (tmp_path / STATES).write_bytes(states.replace(second, second[::-1]))
     first, rest = truths.split(b"\n", 1)
     (tmp_path / TRUTHS).write_bytes(first + b"\n" + rest.replace(b"0.", b"1."))
@@ -52,16 +55,38 @@ def test_data_of_a_task_whose_content_has_changed_are_replaced(sample, benches, 
     assert hashes(tmp_path) == hashes(sample)
 
 
-def test_fewer_tasks_are_read_from_the_same_files(sample, benches, tmp_path):
-    for name in (STATES, TRUTHS):
-        (tmp_path / name).write_bytes((sample / name).read_bytes())
+def test_the_files_are_shortened_to_fewer_tasks(sample, benches, tmp_path):
+    shutil.copytree(sample, tmp_path, dirs_exist_ok=True)
     assert generate(tmp_path, Selection(tasks=2, dialogues=1), 1) == benches[:2]
+    for name in (STATES, TRUTHS):
+        kept = (tmp_path / name).read_bytes()
+        assert kept == b"".join((sample / name).read_bytes().splitlines(keepends=True)[:2])
+
+
+@pytest.mark.parametrize("made", [b'{"version":"0","dialogues":1}', b'{"dialogues":2}', None])
+def test_data_made_with_other_settings_are_replaced(sample, tmp_path, made):
+    shutil.copytree(sample, tmp_path, dirs_exist_ok=True)
+    (tmp_path / TRUTHS).write_bytes((sample / TRUTHS).read_bytes().replace(b"0.", b"1."))
+    (tmp_path / MADE).unlink()
+    if made:
+        (tmp_path / MADE).write_bytes(made)
+    generate(tmp_path, SAMPLE, 1)
+    assert hashes(tmp_path) == hashes(sample)
+    assert (tmp_path / MADE).read_bytes() == (sample / MADE).read_bytes()
+
+
+def test_a_frozen_set_follows_a_run_with_more_tasks_in_the_same_folder(sample, tmp_path):
+    shutil.copytree(sample, tmp_path, dirs_exist_ok=True)
+    for name in (STATES, TRUTHS):
+        with (tmp_path / name).open("ab") as file:
+            file.write((sample / name).read_bytes().splitlines(keepends=True)[0])
+    generate(tmp_path, SAMPLE, 1)
     assert hashes(tmp_path) == hashes(sample)
 
 
 def test_bytes_that_differ_from_the_frozen_set_are_refused(sample, tmp_path):
+    shutil.copytree(sample, tmp_path, dirs_exist_ok=True)
     (tmp_path / STATES).write_bytes((sample / STATES).read_bytes().replace(b"cents", b"pence"))
-    (tmp_path / TRUTHS).write_bytes((sample / TRUTHS).read_bytes())
     with pytest.raises(
         DataError, match=r"states\.jsonl is not the file of the frozen set 'sample'"
     ):
@@ -69,6 +94,7 @@ def test_bytes_that_differ_from_the_frozen_set_are_refused(sample, tmp_path):
 
 
 def test_a_damaged_line_is_named(sample, tmp_path):
+    (tmp_path / MADE).write_bytes((sample / MADE).read_bytes())
     (tmp_path / STATES).write_bytes(b"{}\n" + (sample / STATES).read_bytes())
     with pytest.raises(DataError, match=r"states\.jsonl:1: .*delete the file"):
         generate(tmp_path, SAMPLE, 1)

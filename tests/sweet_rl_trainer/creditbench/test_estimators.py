@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from itertools import combinations
 from statistics import fmean, pstdev
 
@@ -20,6 +21,7 @@ from sweet_rl_trainer.creditbench.estimators.readers import Reader, replies
 from sweet_rl_trainer.creditbench.truths import COST
 from sweet_rl_trainer.data.privileged import state as stated
 from sweet_rl_trainer.methods.credit.facts import guess_table
+from sweet_rl_trainer.methods.credit.scale import NoScaleError
 from sweet_rl_trainer.model.load import load_model
 from sweet_rl_trainer.model.lora import adapt
 from sweet_rl_trainer.model.tiny import build
@@ -315,8 +317,14 @@ def test_adapters_are_read_like_the_merged_model(score, bench, folders, tmp_path
     assert found == pytest.approx(expected, abs=1e-4)
 
 
-def test_scaled_gain_is_refused_with_too_few_answered_dialogues(bench, readers):
-    from colbench.errors import UserError
+def test_a_changed_chat_template_changes_the_key_of_a_model(folders, tmp_path):
+    shutil.copytree(folders[0], tmp_path / "model")
+    (tmp_path / "model" / "chat_template.jinja").write_text("{{ messages }}")
+    one, other = (Reader(each, each, tmp_path) for each in (folders[0], tmp_path / "model"))
+    assert one.digest == other.digest
+    assert one.key != other.key
 
-    with pytest.raises(UserError, match=r'rank\.scale "fit": only 1 answered dialogues'):
+
+def test_scaled_gain_is_refused_with_too_few_answered_dialogues(bench, readers):
+    with pytest.raises(NoScaleError, match=r'rank\.scale "fit": only 1 answered dialogues'):
         policy.scaled_gain(bench, readers[0], [bench])

@@ -13,6 +13,7 @@ pytest.importorskip("transformers", reason="transformers is not installed (colbe
 pytest.importorskip("matplotlib", reason="matplotlib is not installed (colbench[train])")
 
 from sweet_rl_trainer.cli import main
+from sweet_rl_trainer.creditbench.data import MADE, frozen_sets
 from sweet_rl_trainer.creditbench.page import page
 from sweet_rl_trainer.creditbench.results import read
 from sweet_rl_trainer.model.tiny import build
@@ -66,7 +67,8 @@ def test_the_page_has_a_row_for_each_estimator_and_no_placeholder(finished):
     assert "{{" not in text
     for each in results.estimators:
         assert f"\n| {each.name} |" in text
-    assert results.states_sha256 in text
+    full = next(each for each in frozen_sets() if each.name == "full")
+    assert f"states.jsonl  {full.states_sha256}\n    truths.jsonl  {full.truths_sha256}" in text
     assert str(finished) not in text
     for suffix in (".svg", ".png"):
         assert (finished / "report" / "credit-bench" / f"estimators{suffix}").stat().st_size > 1000
@@ -75,7 +77,7 @@ def test_the_page_has_a_row_for_each_estimator_and_no_placeholder(finished):
 def test_estimators_without_scores_are_listed_with_the_reason(finished, tmp_path):
     left_out = read(finished / RESULTS).left_out
     assert [each.name for each in left_out] == ["gain, scaled"], "two answers make no line"
-    for path in finished.glob("*.jsonl"):
+    for path in (*finished.glob("*.jsonl"), finished / MADE):
         shutil.copy(path, tmp_path)
     assert main([*COMMAND, "--out", str(tmp_path)]) == 0
     results = read(tmp_path / RESULTS)
@@ -133,10 +135,34 @@ def test_monte_carlo_values_cover_the_exact_ones(finished):
     assert validation.covered.mean >= 0.7
 
 
+def test_the_command_on_the_page_has_the_number_of_tasks_that_models_read(finished):
+    assert read(finished / RESULTS).command.endswith("--system FILE --read 2")
+
+
+def test_a_model_that_cannot_be_loaded_is_an_error_and_not_an_estimator_that_is_left_out(
+    finished, models, tmp_path, capsys
+):
+    shutil.copytree(finished, tmp_path / "bench")
+    shutil.copytree(models[0], tmp_path / "model")
+    weights = tmp_path / "model" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    words = ["--policy", str(tmp_path / "model"), "--out", str(tmp_path / "bench")]
+    assert main([*COMMAND, *words]) == 2
+    assert str(tmp_path / "model") in "".join(capsys.readouterr().err.split())
+
+
+def test_a_folder_of_another_program_is_refused(tmp_path, capsys):
+    (tmp_path / "notes.txt").touch()
+    assert main([*COMMAND, "--out", str(tmp_path)]) == 2
+    assert "contains 'notes.txt' but no data.json" in " ".join(capsys.readouterr().err.split())
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["--critic", "SWEET"], "--critic SWEET: expected NAME=FOLDER"),
+        (["--critic", "a=x", "--critic", "a=y"], "--critic a=y: another model has the name a"),
+        (["--critic", "policy=x"], "--critic policy=x: another model has the name policy"),
         (["--critic", "SWEET=nowhere"], "--critic: requires --policy, the model"),
         (["--policy", "nowhere"], "--policy nowhere: no such folder"),
         (["--number", "0"], "--number 0: must be at least 1"),

@@ -32,10 +32,15 @@ def test_a_line_becomes_a_trajectory_with_unchanged_messages(tmp_path):
     (found,) = read(tmp_path, line(("system", "You book tables."), *TALK, privileged="four at 8"))
     assert [each.role for each in found.messages] == ["system"] + ["user", "assistant"] * 2
     assert found.replies == found.said == ("For how many?", "Booked for four.")
-    assert (found.id, found.reward, found.privileged) == ("my.jsonl:1", 1.0, "four at 8")
+    assert (found.id, found.reward, found.privileged) == ("line 1", 1.0, "four at 8")
     assert (found.ended_by, found.prompts, found.sampled) == ("unknown", (), ())
     (answered,) = read(tmp_path, line(TALK[0], ("assistant", "I WANT TO ANSWER: four")))
     assert answered.ended_by == "answer"
+
+
+def test_a_byte_order_mark_before_the_first_line_is_ignored(tmp_path):
+    (found,) = read(tmp_path, "\ufeff" + json.dumps(line()))
+    assert found.id == "line 1"
 
 
 def test_dialogues_are_grouped_by_task_or_by_first_user_message(tmp_path):
@@ -51,7 +56,7 @@ def test_dialogues_are_grouped_by_task_or_by_first_user_message(tmp_path):
     )
     hashes = [each.task_hash for each in found]
     assert hashes[0] == hashes[1] != hashes[2] != hashes[3] == hashes[4]
-    assert found[-1].id == "my.jsonl:6"
+    assert found[-1].id == "line 6"
     assert found[-1].task_id == "a"
 
 
@@ -66,7 +71,7 @@ def test_privileged_text_has_the_general_wording_or_that_of_its_domain(tmp_path)
 
 def test_a_missing_privileged_text_is_reported_with_its_line(tmp_path):
     (found,) = read(tmp_path, line())
-    said = r"my.jsonl:1: privileged information is missing; .*critic.privileged = .none."
+    said = r"line 1: privileged information is missing; .*critic.privileged = .none."
     with pytest.raises(UserError, match=said):
         preface_of(found, "preamble")
 

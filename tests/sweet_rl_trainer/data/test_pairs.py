@@ -36,6 +36,11 @@ def test_the_first_dialogue_with_reward_1_is_paired_with_every_worse_one(dialogu
     assert without == {"no reward of 1": 1}
 
 
+def test_the_best_dialogue_is_chosen_if_rewards_exceed_1(dialogue):
+    a, b, c = (dialogue("x", reward) for reward in (1.0, 2.0, 0.0))
+    assert ids(make_pairs([a, b, c])) == [(b.id, a.id), (b.id, c.id)]
+
+
 def test_all_dialogues_that_differ_by_the_margin_are_paired(dialogue):
     a, b, c = (dialogue("x", reward) for reward in (0.8, 0.9, 0.65))
     assert ids(make_pairs([a, b, c], "all-ordered", margin=0.1)) == [

@@ -145,7 +145,10 @@ async def test_a_prompt_whose_file_changed_or_is_missing_must_be_given(tmp_path,
             read_run(Path("out"))
     given = read_run(Path("out"), system="Ask {max_turns} times.")
     assert given[0].messages[0].content == "Ask 10 times."
-    assert read_run(Path("out"), system="")[0].messages[0].role == "user"
+    with pytest.raises(
+        DataError, match=r"out: .* hash is sha256:\w+; data.system has the hash sha"
+    ):
+        read_run(Path("out"), system="")
 
 
 def test_given_tasks_are_matched_by_hash(run, keyless):
@@ -247,7 +250,7 @@ def test_official_rows_keep_sampled_text_public_text_and_prompts(tmp_path):
     assert first.said == (" How much?", "I WANT TO ANSWER: def add(a): ...")
     assert first.prompts == ("<0>", "<1>")
     assert first.privileged == "def add(a):\n    return a + 1"
-    assert (first.id, first.reward) == (f"{path}, line 1", 0.5)
+    assert (first.id, first.reward) == ("row 1", 0.5)
     assert [each.ended_by for each in read] == ["answer", "limit", "unknown"]
     assert len({each.task_hash for each in read}) == 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 
 import pytest
 from msgspec.structs import replace
@@ -112,12 +113,11 @@ def test_a_teacher_that_never_answers_is_an_error(made):
         made(lambda _: "When is it late?", "fic.count=2")
 
 
-def test_dialogues_without_known_tasks_are_refused(small_recipe, tmp_path):
-    chats = tmp_path / "chats.jsonl"
-    chats.write_text(
-        '{"messages": [{"role": "user", "content": "A."}, {"role": "assistant", "content": "B."}], "reward": 1}\n'
-    )
-    recipe = read(str(small_recipe), ["data.runs=[]", f'data.chats=["{chats}"]', "data.held_out=0"])
+def test_dialogues_without_an_answer_are_refused(small_recipe, collected, tmp_path):
+    run = shutil.copytree(collected[0], tmp_path / "run")
+    text = (run / "rollouts.jsonl").read_text()
+    (run / "rollouts.jsonl").write_text(text.replace('"ended_by":"answer"', '"ended_by":"limit"'))
+    recipe = read(str(small_recipe), [f'data.runs=["{run}"]', "data.held_out=0"])
     with pytest.raises(
         UserError, match="fic: no dialogue has both an answer and a task whose decisions are known"
     ):

@@ -36,3 +36,16 @@ def test_imitated_dialogues_are_selected_by_reward_and_answer(
     found = successes(data, chat, at_least=at_least, answered=answered, max_length=1000)
     assert [side.trajectory for side in found.train] == names
     assert not found.held_out
+
+
+def test_privileged_dialogues_are_counted_and_a_template_without_a_success_is_skipped(
+    dialogue, chat
+):
+    knowing = [replace(dialogue(f"p{n}"), reward=reward) for n, reward in enumerate((1.0, 0.0))]
+    data = Data(train=[dialogue("d")], held_out=[], negatives=[], privileged=knowing, dropped={})
+    options = {"at_least": 1.0, "max_length": 1000}
+    found = successes(data, chat, privileged=("preamble", "released-order"), **options)
+    assert [side.trajectory for side in found.train] == ["d", "p0"]
+    assert found.report.taken == 2
+    assert found.report.tokens == sum(side.tokens for side in found.train)
+    assert found.report.dropped == {"a reward below 1": 1}

@@ -1,10 +1,10 @@
-"""Turn-wise RFT: which turns are imitated, and the weights of their tokens."""
+"""Turn-wise RFT: which turns are imitated, and the loss of their tokens."""
 
 from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
 from colbench.asking.telling import told
@@ -14,8 +14,10 @@ from sweet_rl_trainer.data import files
 from sweet_rl_trainer.data.examples import side_examples
 from sweet_rl_trainer.data.runs import read_run, tasks_of
 from sweet_rl_trainer.methods.turn_rft import credited, kept_turns
+from sweet_rl_trainer.model.packing import lay_out
 from sweet_rl_trainer.pipeline.plan import plan
 from sweet_rl_trainer.pipeline.read import read
+from sweet_rl_trainer.train.loss import negative_log_likelihoods
 
 REPLIES = ("Late?", "Big?", "def f(): 0")
 HEARD = ("Write it.", "A day.", "I do not know.")
@@ -56,6 +58,15 @@ def test_rejected_turns_weigh_nothing_and_kept_turns_weigh_as_in_rft(dialogue, c
     assert all(after.token_weights[n] == before.token_weights[n] for n in weighted)
     assert before.token_weights[weighted[0]] == pytest.approx(1 / sum(lengths))
     assert report.taken == 1
+
+
+def test_the_loss_of_a_dialogue_is_the_mean_over_the_tokens_of_its_kept_turns(dialogue, chat):
+    made = dialogue("d", REPLIES, HEARD)
+    (side,), _ = side_examples([made], chat, "trajectory-mean", max_length=1000, kept={"d": {0}})
+    row = lay_out([[side.examples]])
+    logprobs = -torch.arange(1.0, 1 + len(row.targets))
+    assert len(row.targets) == side.reply_tokens == len(chat.encode(REPLIES[0])) + 1
+    assert negative_log_likelihoods(row, logprobs).tolist() == [-logprobs.mean().item()]
 
 
 def test_dialogues_without_a_known_task_or_a_potential_get_no_credit(dialogue):

@@ -16,7 +16,7 @@ pytest.importorskip("peft", reason="peft is not installed (colbench[train])")
 from safetensors.torch import load_file
 
 from colbench.errors import UserError
-from sweet_rl_trainer.model.checkpoint import load_tokenizer, resolve
+from sweet_rl_trainer.model.checkpoint import find_local, load_tokenizer, resolve
 from sweet_rl_trainer.model.digest import model_digest
 from sweet_rl_trainer.model.load import enough_memory, load_model, load_trained
 from sweet_rl_trainer.model.lora import adapt
@@ -67,6 +67,13 @@ def test_a_folder_resolves_to_itself(tmp_path):
 
 @pytest.mark.parametrize("name", ["/nowhere/at/all", "a/b/c", "~/no such model", "a/b@", ""])
 def test_a_name_that_is_neither_a_folder_nor_a_hub_id_is_refused(name):
+    with pytest.raises(UserError, match="neither an existing folder nor a Hub ID"):
+        resolve(name)
+
+
+@pytest.mark.parametrize("name", ["./nothere", "../nothere", "a--b", "a/b."])
+def test_a_path_in_the_form_of_a_hub_id_is_refused(name):
+    assert find_local(name) is None
     with pytest.raises(UserError, match="neither an existing folder nor a Hub ID"):
         resolve(name)
 

@@ -13,8 +13,10 @@ pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 from colbench.cli import main
 from colbench.errors import DataError, UserError
 from sweet_rl_trainer.pipeline.base import RUN
+from sweet_rl_trainer.pipeline.dialogues import continuations
 from sweet_rl_trainer.pipeline.inputs import load, run_folders, settings, sources, tasks
 from sweet_rl_trainer.pipeline.recipe import DataSettings
+from sweet_rl_trainer.pipeline.stage import Job
 
 
 def loaded(**fields):
@@ -95,6 +97,19 @@ def test_privileged_dialogues_belong_to_training_tasks_only(collected, tmp_path)
     assert {each.task_hash for each in found.privileged} == {each.task_hash for each in found.train}
     assert all(each.id.startswith("privileged 0:") for each in found.privileged)
     assert len(found.by_id) == 16
+
+
+def test_dialogues_of_runs_with_other_turn_limits_cannot_be_continued_together(
+    collected, truncated, small, tmp_path
+):
+    def made(*folders):
+        inputs = {f"runs{number}": folder for number, folder in enumerate(folders)}
+        job = Job(folder=tmp_path, inputs=inputs, shared=tmp_path)
+        return continuations(job, small())
+
+    assert made(*collected).config.max_turns == 12
+    with pytest.raises(UserError, match=rf"{truncated} differs from .* in max_turns, so .* set"):
+        made(*collected, truncated)
 
 
 def test_a_share_of_the_tasks_keeps_all_held_out_tasks(collected):

@@ -10,6 +10,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed (colbench[tr
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
 from colbench.errors import UserError
+from sweet_rl_trainer.pipeline.inputs import load, sources
 from sweet_rl_trainer.pipeline.plan import plan
 from sweet_rl_trainer.pipeline.read import read
 
@@ -69,28 +70,33 @@ def test_the_key_depends_on_the_content_of_the_file_not_on_its_path(recipe, tmp_
     assert first == same != plan(recipe(other), "rft")[-1].key
 
 
+def test_ids_depend_on_the_line_not_on_the_name_of_the_file(recipe, tmp_path):
+    one = write(tmp_path / "one.jsonl")
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(one.read_bytes())
+    first, same = (
+        load(data, {name: each.path for name, each in sources(data).items()})
+        for data in (recipe(each).data for each in (one, other))
+    )
+    assert first == same
+    assert set(first.by_id) == {f"line {number}" for number in range(1, 25)}
+
+
 def test_dialogues_without_privileged_information_need_an_unprivileged_critic(recipe, tmp_path):
     file = write(tmp_path / "my.jsonl")
     (data, *_) = plan(recipe(file), "critic")
-    with pytest.raises(UserError, match=r"my.jsonl:\d+: privileged information is missing"):
+    with pytest.raises(UserError, match=r"line \d+: privileged information is missing"):
         data.run(tmp_path / "out")
     blind = ["critic.privileged=none", "rank.scores=critic-unprivileged"]
     (data, *_) = plan(recipe(file, *blind), "critic")
     assert data.run(tmp_path / "out").said["taken"] > 0
 
 
-@pytest.mark.parametrize(
-    ("method", "message"),
-    [
-        ("fic", "no dialogue has both an answer and a task whose decisions are known"),
-        ("turn-rft", "turn-rft: the tasks of the dialogues are unknown"),
-    ],
-)
-def test_methods_that_need_tasks_refuse_own_dialogues(method, message, recipe, tmp_path):
+@pytest.mark.parametrize("method", ["fic", "turn-rft"])
+def test_methods_that_need_tasks_refuse_own_dialogues(method, recipe, tmp_path):
     file = write(tmp_path / "my.jsonl", privileged="four people")
-    (data, *_) = plan(recipe(file), method)
-    with pytest.raises(UserError, match=message):
-        data.run(tmp_path / "out")
+    with pytest.raises(UserError, match=f"{method}: needs the tasks .*; set data.runs"):
+        plan(recipe(file), method)
 
 
 def test_scores_by_returns_are_refused_for_own_dialogues(recipe, tmp_path):

@@ -294,6 +294,49 @@ def test_keys_depend_on_the_content_of_runs_and_model_not_on_their_paths(
 
 
 @pytest.mark.parametrize(
+    "run",
+    [
+        '{tasks = "file:named", agent = "guesser"}',
+        '{agent = "named:Agent"}',
+        '{agent = "guesser", human = "named:Human"}',
+        '{agent = "demonstrator", agent_args = {knows = "named"}}',
+    ],
+)
+def test_keys_depend_on_the_content_of_the_files_that_a_run_names(run, tmp_path):
+    file = tmp_path / "file"
+    keys = []
+    for text in ("one", "other"):
+        file.write_text(text)
+        keys.append(collecting_key(run.replace("named", str(file))))
+    assert keys[0] != keys[1]
+
+
+@pytest.mark.parametrize(
+    "setting", ['scoring = "official"', 'scorers = ["x"]', 'clip_weights = "x"']
+)
+def test_keys_depend_on_the_settings_of_scores(setting):
+    keys = [collecting_key(run) for run in ("{}", f"{{{setting}}}", '{scoring = "default"}')]
+    assert keys[0] == keys[2] != keys[1]
+
+
+def collecting_key(run):
+    """Return the key of the stage that collects the dialogues of a run."""
+    (stage,) = (
+        each for each in plan(read("tiny-cpu", [f"collect=[{run}]"])) if each.name == "collect"
+    )
+    return stage.key
+
+
+def test_the_key_of_a_random_model_depends_on_the_content_of_its_texts(tmp_path):
+    file = tmp_path / "tasks.jsonl"
+    keys = []
+    for text in ("one", "other"):
+        file.write_text(text)
+        keys.append(plan(read("tiny-cpu", [f"model.tiny.texts={file}"]))[0].key)
+    assert keys[0] != keys[1]
+
+
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         ("data.runs=['nowhere']", r"^nowhere is not a run folder of `colbench eval`: "),

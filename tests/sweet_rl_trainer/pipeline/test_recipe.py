@@ -215,6 +215,21 @@ def test_changes_are_read_as_toml_values_or_plain_text():
     assert recipe.model.template_args == {"enable_thinking": False}
 
 
+def test_the_policy_has_the_chat_templates_variables_in_all_runs_of_a_recipe():
+    runs = [{"agent": agent} for agent in ("local:{model}", "vllm:{model}", "interviewer")]
+    own = {"agent": "local:{model}", "agent_args": {"template_args": "{}"}}
+    values = {"collect": runs, "evaluate": [own]}
+    recipe = read("tiny-cpu", ["model.template_args.enable_thinking=false"], values)
+    said = '{"enable_thinking":false}'
+    assert [each.agent_args for each in (*recipe.collect, *recipe.evaluate)] == [
+        {"template_args": said},
+        {"default_chat_template_kwargs": said},
+        {},
+        {"template_args": "{}"},
+    ]
+    assert not any(each.agent_args for each in read("tiny-cpu", (), values).collect)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -235,7 +250,7 @@ def test_changes_are_read_as_toml_values_or_plain_text():
         ),
         (
             "method=dpo",
-            r"^recipe tiny-cpu: method: dpo is not installed; did you mean `mtdpo`\?; installed: fic, grpo,",
+            r"^recipe tiny-cpu: method: dpo is not installed; did you mean `mtdpo`\? Installed: fic, grpo,",
         ),
         (
             "domain=mobile",
@@ -253,14 +268,17 @@ def test_changes_are_read_as_toml_values_or_plain_text():
             "critic.train.score=points",
             r"critic\.train\.score: expected log-ratio or value, got points$",
         ),
-        (
-            "lora.quantize=2bit",
-            r"^recipe tiny-cpu: lora\.quantize: expected 4bit, got 2bit",
-        ),
+        ("lora.quantize=2bit", r"^recipe tiny-cpu: lora\.quantize: expected 4bit, got 2bit"),
         ("train=3", r"^recipe tiny-cpu: train: expected a table, got 3$"),
         ("critic.train=3", r"^recipe tiny-cpu: critic\.train: expected a table, got 3$"),
         ("critic=3", r"^recipe tiny-cpu: critic: expected a table, got 3$"),
-        ("method.name=x", r"^--set method\.name: method is not a table$"),
+        ("method.name=x", r"^method\.name: method is sweet, not a table$"),
+        (
+            "launch.config=dpp",
+            r"^recipe tiny-cpu: launch\.config 'dpp': neither a file nor one of ddp",
+        ),
+        ("actor.train.learning_rate=inf", r"actor\.train\.learning_rate: expected .*, got inf$"),
+        ("actor.train.adam=[1, 1]", r"actor\.train\.adam\[0\]: expected .* < 1"),
         ("epochs", r"^--set epochs: expected KEY=VALUE, such as"),
         ("=3", r"^--set =3: expected KEY=VALUE, such as"),
         ("actor.train.score=value", r'likelihood_weight 0\.01: must be 0 with score = "value"'),

@@ -18,19 +18,27 @@ from sweet_rl_trainer.study.measures import (
 )
 
 
-def test_a_mean_averages_over_seeds_and_then_over_tasks(make):
+def test_a_mean_averages_over_tasks_and_then_over_seeds(make):
     found = summary({0: make.outcomes("1100"), 1: make.outcomes("1000")}, success)
-    assert found.tasks.mean == pytest.approx(3 / 8)
     assert found.seeds == (0.5, 0.25)
+    assert found.mean == pytest.approx(3 / 8)
+
+
+def test_each_seed_counts_once_even_if_it_has_fewer_dialogues_that_count(make):
+    found = summary(
+        {0: make.outcomes("1000", told=4), 1: make.outcomes("1---", told=4)}, success_if_told
+    )
+    assert found.seeds == (0.25, 1.0)
+    assert found.mean == pytest.approx(0.625)
+    assert found.tasks.mean == pytest.approx(0.25), "task 0 succeeds, and the other three fail"
 
 
 def test_the_interval_over_seeds_uses_student_t(make):
     by_seed = {0: make.outcomes("1100"), 1: make.outcomes("1000"), 2: make.outcomes("1111")}
-    mean, reach = summary(by_seed, success).over_seeds
-    assert mean == pytest.approx((0.5 + 0.25 + 1) / 3)
+    reach = summary(by_seed, success).reach
     quantile = 4.302652729911275  # for 2 degrees of freedom, from a table
     assert reach == pytest.approx(quantile * stdev([0.5, 0.25, 1.0]) / 3**0.5)
-    assert summary({0: by_seed[0]}, success).over_seeds is None
+    assert summary({0: by_seed[0]}, success).reach is None
 
 
 def test_a_difference_is_paired_by_seed_and_task(make):
@@ -38,6 +46,7 @@ def test_a_difference_is_paired_by_seed_and_task(make):
     theirs = {0: make.outcomes("10"), 1: make.outcomes("010")}
     found = difference(mine, theirs, success)
     assert found.seeds == (0.5, pytest.approx(2 / 3))
+    assert found.mean == pytest.approx((1 / 2 + 2 / 3) / 2)
     assert found.tasks.mean == pytest.approx((0.5 + 0.5 + 1) / 3)
 
 
@@ -56,7 +65,7 @@ def test_success_if_told_covers_only_answers_after_all_facts_were_told(make):
     some, every = make.outcomes("10"), make.outcomes("1-0", told=4)
     assert [success_if_told(each) for each in some] == [None, None]
     assert [success_if_told(each) for each in every] == [1.0, None, 0.0]
-    assert summary({0: every}, success_if_told).tasks.mean == 0.5
+    assert summary({0: every}, success_if_told).mean == 0.5
     assert summary({0: some}, success_if_told) is None
 
 

@@ -44,6 +44,12 @@ def test_each_arm_has_its_measures(found):
     assert line(markdown(found), "Zero-shot", "Results").split(" | ")[5] == "–"
 
 
+def test_the_number_before_the_plus_minus_sign_is_the_mean_over_seeds(make):
+    rows = [make.row("rft", 0, "1000", told=4), make.row("rft", 1, "1---", told=4)]
+    cells = line(markdown(make.results(rows)), "Rejection", "Results").split(" | ")
+    assert cells[5].startswith("62.5% ("), "25% and 100%"
+
+
 def test_policies_that_could_not_be_trained_further_are_named(found):
     assert "left nothing to train on" not in markdown(found)
     rows = tuple(replace(row, stopped=2) if row.arm == "facts" else row for row in found.rows)

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
-from colbench.errors import UserError
+from colbench.errors import DataError, UserError
+from colbench.version import __version__
 from sweet_rl_trainer.data.pairs import NoPairsError
 from sweet_rl_trainer.methods.credit.scale import NoScaleError
 from sweet_rl_trainer.pipeline.base import MODEL
@@ -22,17 +23,9 @@ from sweet_rl_trainer.pipeline.stage import DONE, Report, Stage
 from sweet_rl_trainer.study.arms import NAMED, chosen
 from sweet_rl_trainer.study.evaluate import OUTCOMES
 from sweet_rl_trainer.study.graph import Graph
-from sweet_rl_trainer.study.run import (
-    PROMPT,
-    RESULTS,
-    Runner,
-    costs,
-    each_made,
-    read_results,
-    run,
-    write,
-)
-from sweet_rl_trainer.study.study import NotMadeError, Part, Study
+from sweet_rl_trainer.study.record import RESULTS, costs, machine, read_results, write
+from sweet_rl_trainer.study.run import PROMPT, Runner, each_made, record_of, run
+from sweet_rl_trainer.study.study import NotMadeError, Part, Study, finished
 from sweet_rl_trainer.study.world import read
 
 
@@ -131,11 +124,11 @@ def test_an_unwritable_folder_is_an_error_without_waiting(tmp_path):
         list(each_made([part], Runner(tmp_path)))
 
 
-def test_found_requires_a_finished_stage(tmp_path):
-    runner, one = Runner(tmp_path), stage("one")
+def test_the_folder_of_a_stage_that_is_not_finished_is_refused(tmp_path):
+    one = stage("one")
     with pytest.raises(NotMadeError):
-        runner.found(one)
-    assert runner.made(one) == runner.found(one)
+        finished(tmp_path, one)
+    assert Runner(tmp_path).made(one) == finished(tmp_path, one)
 
 
 class Untrainable(Graph):
@@ -145,7 +138,11 @@ class Untrainable(Graph):
 
     def __init__(self, folder, outcomes, *, after, error=None):
         world = replace(
-            read("asking"), arms=("sweet",), exchanged=(), rates={"actor": (1e-3,)}, chosen_on=1
+            read("asking"),
+            arms=("sweet",),
+            exchanged=(),
+            rates={"actor": (1e-3,), "rft": (1e-3,)},
+            chosen_on=1,
         )
         super().__init__(world, folder / PROMPT)
         self._outcomes, self._after, self._error = outcomes, after, error
@@ -185,10 +182,9 @@ def test_a_policy_that_leaves_nothing_to_train_on_is_the_last_one(tmp_path, make
     outcomes = make.outcomes("10")
     graph, runner = Untrainable(tmp_path, outcomes, after=after, error=error), Runner(tmp_path)
     _, part = Study(graph, tmp_path, seeds=1).parts([NAMED["sweet"]])
-    with pytest.raises(NotMadeError):
-        part.make(runner.found)
+    assert part.found(tmp_path) is None
     row = part.make(runner.made)
-    assert (row.stopped, row) == (after, part.make(runner.found))
+    assert (row.stopped, row) == (after, part.found(tmp_path))
     policies = graph.policies(NAMED["sweet"], 0, 1e-3)
     assert [bool(each.report(tmp_path)) for each in policies] == [n < after for n in range(3)]
 
@@ -199,11 +195,47 @@ def test_a_study_that_trains_all_iterations_is_not_marked_as_stopped(tmp_path, m
     assert part.make(Runner(tmp_path).made).stopped is None
 
 
+def test_an_arm_of_one_iteration_does_not_provide_the_row_of_an_arm_of_three(tmp_path, make):
+    graph, runner = Untrainable(tmp_path, make.outcomes("10"), after=3), Runner(tmp_path)
+    tries, row = Study(graph, tmp_path, seeds=1).parts([NAMED["rft"]])
+    tries.make(runner.made)
+    _, *others = Study(graph, tmp_path, seeds=1).parts([NAMED["rft"], NAMED["rft-1"]])
+    one = others[1].make(runner.made)
+    assert (one.arm, one.stopped) == ("rft-1", None)
+    assert row.found(tmp_path) is None, (
+        "the first policy of rft is evaluated, and it is not the last"
+    )
+    recorded = make.results([one], tries=(tries.found(tmp_path),))
+    elsewhere = tmp_path / "elsewhere"
+    _, row, other = Study(graph, elsewhere, seeds=1, recorded=recorded).parts(
+        [NAMED["rft"], NAMED["rft-1"]]
+    )
+    assert (row.found(elsewhere), other.found(elsewhere)) == (None, one)
+
+
+def test_a_recorded_row_whose_training_ended_early_is_used(tmp_path, make):
+    graph = Untrainable(tmp_path, make.outcomes("10"), after=2, error=NO_PAIRS)
+    tries, part = Study(graph, tmp_path, seeds=1).parts([NAMED["sweet"]])
+    runner, elsewhere = Runner(tmp_path), tmp_path / "elsewhere"
+    recorded = make.results([part.make(runner.made)], tries=(tries.make(runner.made),))
+    _, again = Study(graph, elsewhere, seeds=1, recorded=recorded).parts([NAMED["sweet"]])
+    assert again.found(elsewhere) == recorded.rows[0]
+
+
 def test_a_base_that_leaves_nothing_to_train_on_is_an_error(tmp_path, make):
     graph = Untrainable(tmp_path, make.outcomes("10"), after=0, error=NO_PAIRS)
     _, part = Study(graph, tmp_path, seeds=1).parts([NAMED["sweet"]])
     with pytest.raises(NoPairsError):
         part.make(Runner(tmp_path).made)
+
+
+def done(stage, out, model=None):
+    """Write the report of a stage, and its model if there is one."""
+    stage.folder(out).mkdir(parents=True, exist_ok=True)
+    if model:
+        shutil.copytree(model, stage.folder(out) / MODEL)
+    report = Report(stage=stage.name, key=stage.key, settings={}, inputs={}, seconds=1.0, said={})
+    (stage.folder(out) / DONE).write_bytes(msgspec.json.encode(report))
 
 
 def recorded(world, made, make):
@@ -243,27 +275,78 @@ def test_recorded_parts_with_other_settings_are_not_reused(tmp_path, make):
     world = replace(read("quick"), arms=("zero-shot",), exchanged=())
     row = recorded(world, tmp_path, make).rows[0]
     other = replace(world, max_tokens=world.max_tokens + 1)
-    study = Study(
-        Graph(other, tmp_path / "no-prompt.txt"), tmp_path, seeds=1, recorded={row.key: row}
-    )
+    study = Study(Graph(other, tmp_path / PROMPT), tmp_path, seeds=1, recorded=make.results([row]))
     (part,) = study.parts(chosen(other.arms))
-    with pytest.raises(NotMadeError):
-        part.make(Runner(tmp_path).found)
+    assert part.found(tmp_path) is None
 
 
-def test_results_of_an_earlier_format_are_not_read(tmp_path):
+def test_results_with_other_settings_or_of_an_earlier_format_are_put_aside(tmp_path, make, capsys):
+    world = replace(read("quick"), arms=("zero-shot",), exchanged=())
+    row = recorded(world, tmp_path, make).rows[0]
+    other = replace(row, key="of another world", seed=1)
+    write(make.results([row, other], base="0123"), tmp_path)
+    (tmp_path / f"{RESULTS}.old-1").write_text("{}")
+    (results,) = run("quick", world, tmp_path, seeds=1)
+    assert results.rows == (row,)
+    assert read_results(tmp_path / f"{RESULTS}.old-2").rows == (row, other)
+    assert f"the file is now {RESULTS}.old-2" in " ".join(capsys.readouterr().err.split())
     (tmp_path / RESULTS).write_text('{"schema": "colbench.study/3"}')
     assert read_results(tmp_path / RESULTS) is None
+    record_of(Graph(world, tmp_path / PROMPT), tmp_path, name="quick", seeds=1).update("0123")
+    assert (tmp_path / f"{RESULTS}.old-3").read_text() == '{"schema": "colbench.study/3"}'
+
+
+def test_a_process_keeps_the_rows_that_another_one_recorded_for_further_seeds(tmp_path, make):
+    world = replace(read("quick"), arms=("zero-shot",), exchanged=())
+    (row,) = recorded(world, tmp_path, make).rows
+    graph = Graph(world, tmp_path / PROMPT)
+    record = record_of(graph, tmp_path, name="quick", seeds=1)
+    write(make.results([row], base="0123"), tmp_path)
+    assert record.base() == "0123"
+    further = replace(row, key=graph.test(graph.base, 5).key, seed=5)
+    write(replace(make.results([row, further], base="0123"), seeds=6), tmp_path)
+    results = record.update("0123")
+    assert ([each.seed for each in results.rows], results.seeds) == ([0, 5], 6)
+    assert [each.name for each in tmp_path.glob("*.old-*")] == []
+
+
+def test_the_versions_and_machines_of_all_parts_are_named(tmp_path, make):
+    world = replace(read("quick"), arms=("zero-shot",), exchanged=())
+    before = recorded(world, tmp_path, make)
+    write(before, tmp_path)
+    (results,) = run("quick", world, tmp_path, seeds=1)
+    assert (results.version, results.machine) == ("1.2.3", "two cores"), "nothing ran here"
+    graph = Graph(world, tmp_path / PROMPT)
+    evaluated = graph.test(graph.base, 1)
+    done(evaluated, tmp_path)
+    (evaluated.folder(tmp_path) / OUTCOMES).write_bytes(msgspec.json.encode(make.outcomes("10")))
+    record = record_of(graph, tmp_path, name="quick", seeds=2)
+    for _ in range(2):
+        results = record.update("0123")
+        assert len(results.rows) == 2
+        assert results.version == f"1.2.3 and {__version__}"
+        assert results.machine == f"two cores and {machine()}"
+
+
+def test_the_advice_for_damaged_results_keeps_the_stages(tmp_path):
+    (tmp_path / RESULTS).write_text("{")
+    with pytest.raises(DataError, match="move the file away and repeat the command: finished"):
+        read_results(tmp_path / RESULTS)
 
 
 def test_results_of_a_base_with_other_weights_are_refused(tmp_path, make, small_model):
     world = replace(read("quick"), arms=("zero-shot",), exchanged=())
     write(recorded(world, tmp_path, make), tmp_path)
-    base = Graph(world, tmp_path / PROMPT).base
-    shutil.copytree(small_model, base.folder(tmp_path) / MODEL)
-    report = Report(stage=base.name, key=base.key, settings={}, inputs={}, seconds=1.0, said={})
-    (base.folder(tmp_path) / DONE).write_bytes(msgspec.json.encode(report))
+    done(Graph(world, tmp_path / PROMPT).base, tmp_path, small_model)
     with pytest.raises(
         UserError, match="belong to base model 0123, but this machine produced base model"
     ):
         list(run("quick", world, tmp_path, seeds=2))
+
+
+def test_recorded_rows_of_another_arm_belong_to_the_base_too(tmp_path, make, small_model):
+    world = replace(read("quick"), arms=("zero-shot", "rft"), exchanged=())
+    write(recorded(world, tmp_path, make), tmp_path)
+    done(Graph(world, tmp_path / PROMPT).base, tmp_path, small_model)
+    with pytest.raises(UserError, match="belong to base model 0123"):
+        list(run("quick", world, tmp_path, seeds=1, only=["rft"]))

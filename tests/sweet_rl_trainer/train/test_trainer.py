@@ -120,7 +120,7 @@ def test_the_loss_starts_at_ln_2_and_falls(make_model, tmp_path):
 
 
 def test_the_last_step_is_logged_even_if_log_every_does_not_divide_the_steps(make_model, tmp_path):
-    run(make_model(), pairs(4), tmp_path / "run", epochs=9, max_steps=5, log_every=3)
+    run(make_model(), pairs(4), tmp_path / "run", epochs=9, max_steps=5, log_every=3, save_every=9)
     logged = [line for line in log(tmp_path / "run") if "loss" in line]
     assert [line["step"] for line in logged] == [3, 5]
     assert all(line["length_chosen"] > 0 for line in logged)
@@ -207,6 +207,28 @@ def test_the_likelihood_counts_only_chosen_sides_that_are_imitated(make_model, t
     assert losses(tmp_path / "run") == pytest.approx(expected, abs=1e-5)
     with pytest.raises(UserError, match="examples changed"):
         run(make_model(), every, tmp_path / "run", epochs=2, max_steps=3, **changes)
+
+
+def test_the_logged_nll_is_a_mean_over_imitated_pairs(make_model, tmp_path):
+    examples = [replace(each, imitated=n != 2) for n, each in enumerate(pairs(4))]
+    kept = [each for each in examples if each.imitated]
+    options = {"batch_size": 4, "epochs": 1}
+    for name, some in (("all", examples), ("kept", kept)):
+        run(make_model(), some, tmp_path / name, held_out=some, **options)
+    first, second = (log(tmp_path / name) for name in ("all", "kept"))
+    assert first[0]["nll"] == pytest.approx(second[0]["nll"], abs=1e-5)
+    none = [replace(each, imitated=False) for each in examples]
+    run(make_model(), none, tmp_path / "none", held_out=[*none, kept[0]], **options)
+    run(make_model(), none, tmp_path / "one", held_out=kept[:1], **options)
+    start, held_out, _ = log(tmp_path / "none")
+    assert "nll" not in start
+    assert held_out["eval_nll"] == pytest.approx(log(tmp_path / "one")[1]["eval_nll"], abs=1e-5)
+
+
+def test_a_run_of_one_step_changes_the_weights(make_model, tmp_path):
+    model = run(make_model(), pairs(3), tmp_path / "run", max_steps=1)
+    trained, before = weights(model), make_model().state_dict()
+    assert not all(torch.equal(value, before[name]) for name, value in trained.items())
 
 
 @pytest.mark.slow
@@ -301,6 +323,18 @@ def test_an_incomplete_checkpoint_is_not_resumed_from(make_model, tmp_path):
     (broken / "trainer_state.json").write_text('{"epoch"')
     run(make_model(), pairs(6), tmp_path / "run", max_steps=4)
     assert losses(tmp_path / "run") == losses(tmp_path / "whole")
+
+
+def test_a_resumed_run_logs_the_same_means_if_log_every_does_not_divide_save_every(
+    make_model, tmp_path
+):
+    options = {"epochs": 3, "max_steps": 5, "save_every": 2, "log_every": 3}
+    run(make_model(), pairs(6), tmp_path / "whole", **options)
+    run(make_model(), pairs(6), tmp_path / "run", callbacks=[StopAt(3)], **options)
+    (tmp_path / "run" / "model").rename(tmp_path / "stopped")
+    run(make_model(), pairs(6), tmp_path / "run", **options)
+    assert [line["step"] for line in log(tmp_path / "run") if "loss" in line] == [2, 3, 4, 5]
+    assert same_log(tmp_path / "run", tmp_path / "whole")
 
 
 def test_a_finished_run_is_returned_unchanged(make_model, tmp_path):

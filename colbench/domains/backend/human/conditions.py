@@ -240,21 +240,41 @@ def _type_name(kind: ast.expr) -> str:
 def _quantified(
     many: ast.GeneratorExp | ast.ListComp, some: bool, speaker: Says, negated: bool
 ) -> str:
-    part = many.generators[0]
-    inner = speaker.loop(part.target, part.iter)
-    source = speaker.say(part.iter)
-    tests = [*part.ifs, many.elt]
-    match many.elt, part.target:
-        case ast.Compare(left=ast.Name(id=name)), ast.Name(id=same) if (
-            name == same and not part.ifs
-        ):
-            subject = f"{QUANTITY[some, negated]} of {source}"
-            return state(many.elt, inner.knowing({name: subject}))
-    clause = " and ".join(state(test, inner) for test in tests)
-    variable = inner.bare(part.target)
-    if some:
-        return f"there is {'no' if negated else 'a'} {variable} in {source} where {clause}"
-    return f"{'not ' if negated else ''}for every {variable} in {source}, {clause}"
+    match many:
+        case (
+            ast.GeneratorExp(
+                elt=ast.Compare(left=ast.Name(id=name)),
+                generators=[ast.comprehension(target=ast.Name(id=same), iter=whole, ifs=[])],
+            )
+            | ast.ListComp(
+                elt=ast.Compare(left=ast.Name(id=name)),
+                generators=[ast.comprehension(target=ast.Name(id=same), iter=whole, ifs=[])],
+            )
+        ) if name == same:
+            subject = f"{QUANTITY[some, negated]} of {speaker.say(whole)}"
+            return state(many.elt, speaker.knowing({name: subject}))
+    return _some(many, speaker, negated) if some else _every(many, speaker, negated)
+
+
+def _some(many: ast.GeneratorExp | ast.ListComp, speaker: Says, negated: bool) -> str:
+    places = []
+    for part in many.generators:
+        source, speaker = speaker.say(part.iter), speaker.loop(part.target, part.iter)
+        places.append(f"{speaker.bare(part.target)} in {source}")
+    tests = [*(test for part in many.generators for test in part.ifs), many.elt]
+    clause = " and ".join(state(test, speaker) for test in tests)
+    return f"there is {'no' if negated else 'a'} {' with a '.join(places)} where {clause}"
+
+
+def _every(many: ast.GeneratorExp | ast.ListComp, speaker: Says, negated: bool) -> str:
+    places = []
+    for part in many.generators:
+        source, speaker = speaker.say(part.iter), speaker.loop(part.target, part.iter)
+        tests = " and ".join(state(test, speaker) for test in part.ifs)
+        where = f" where {tests}" if tests else ""
+        places.append(f"{speaker.bare(part.target)} in {source}{where}")
+    denied = "not " if negated else ""
+    return f"{denied}for every {' and every '.join(places)}, {state(many.elt, speaker)}"
 
 
 def _truth(node: ast.expr, speaker: Says, negated: bool) -> str:

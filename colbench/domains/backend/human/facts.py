@@ -14,6 +14,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from colbench.domains.backend.human.concepts import concepts_of, telling
+from colbench.domains.backend.human.matches import Unmatched
 from colbench.domains.backend.human.names import as_sentence, is_plural, listed, spoken
 from colbench.domains.backend.human.series import for_each
 from colbench.domains.backend.human.shapes import defaults, inputs, outputs
@@ -50,14 +51,18 @@ class Context(Struct, frozen=True):
 
 @lru_cache(maxsize=1024)
 def code_facts(source: str) -> tuple[CodeFact, ...]:
-    """Return the facts of a reference, in source order. Raises SimulatorError if the reference is not valid Python."""
+    """Return the facts of a reference, in source order. Raises SimulatorError if the reference cannot be read."""
     tree = _parse(source)
     facts: dict[str, CodeFact] = {}
     try:
-        for fact in _Reader(Speaker()).read(tree.body, ()):
+        for fact in _Reader(Speaker()).read(Unmatched().visit(tree).body, ()):
             facts.setdefault(fact.sentence, fact)
     except RecursionError as cause:
         raise SimulatorError("the reference is nested too deeply to read") from cause
+    except Exception as cause:
+        raise SimulatorError(
+            f"the reference is code that the human cannot read: {cause!r}"
+        ) from cause
     return tuple(facts.values())
 
 
@@ -113,6 +118,7 @@ class _Reader:
             case ast.While(test=test):
                 phrase = f"as long as {self._speaker.state(test)}"
                 yield from self.read(node.body, (*context, Context("loop", phrase, (test,))))
+                yield from self.read(node.orelse, context)
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 yield from self._function(node, nested=bool(context))
             case ast.ClassDef(body=body) | ast.With(body=body):

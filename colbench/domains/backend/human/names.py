@@ -106,8 +106,10 @@ def quoted(text: str) -> str:
 
 def number(value: float) -> str:
     """Format a number as briefly as possible without rounding."""
-    short = f"{value:g}"
-    text = short if "e" not in short and float(short) == value else repr(value)
+    text = repr(value)
+    if isinstance(value, float):
+        short = f"{value:g}"
+        text = short if "e" not in short and float(short) == value else text
     return f"minus {text[1:]}" if text.startswith("-") else text
 
 

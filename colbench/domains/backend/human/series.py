@@ -9,8 +9,8 @@ from colbench.domains.backend.human.names import is_plural, listed, quoted, sing
 from colbench.domains.backend.human.speech import Says
 
 ORDINALS = {0: "first", 1: "second", 2: "third", 3: "fourth", 4: "fifth", -1: "last"}
-FROM_ZERO = "the position (counting from 0)"
-FROM_ONE = "the position (counting from 1)"
+POSITION = "the position (counting from {})"
+FROM_ZERO, FROM_ONE = POSITION.format(0), POSITION.format(1)
 SHORT_NAME = 2
 """Maximum length of a variable's name that says little by itself."""
 
@@ -33,7 +33,12 @@ def _length(speaker: Says, node: ast.Call) -> str:
 
 
 def _sum(speaker: Says, node: ast.Call) -> str:
-    source = node.args[0]
+    total = _total(speaker, node.args[0])
+    start = _argument(node, 1, "start")
+    return f"{total}, starting at {speaker.say(start)}" if total and start else total
+
+
+def _total(speaker: Says, source: ast.expr) -> str:
     if not isinstance(source, ast.GeneratorExp | ast.ListComp) or len(source.generators) != 1:
         return ""
     part = source.generators[0]
@@ -47,7 +52,19 @@ def _sum(speaker: Says, node: ast.Call) -> str:
     return f"the sum of {inner.say(source.elt)} over {over}{where}"
 
 
+def _argument(node: ast.Call, place: int, name: str) -> ast.expr | None:
+    """Return the argument of a call that is given at this place or by this name; None if it is not given."""
+    named = (word.value for word in node.keywords if word.arg == name)
+    return node.args[place] if len(node.args) > place else next(named, None)
+
+
 def _extreme(speaker: Says, node: ast.Call) -> str:
+    other = next((word.value for word in node.keywords if word.arg == "default"), None)
+    said = _most(speaker, node)
+    return f"{said} ({speaker.say(other)} if there is none)" if other else said
+
+
+def _most(speaker: Says, node: ast.Call) -> str:
     most = "largest" if called(node.func) == "max" else "smallest"
     key = next((word.value for word in node.keywords if word.arg == "key"), None)
     if key is not None:
@@ -82,8 +99,11 @@ def sorting(speaker: Says, node: ast.Call, sorted_thing: ast.expr) -> str:
     """Describe how something is sorted: by which key, and in which direction."""
     words = {word.arg: word.value for word in node.keywords}
     by = f" by {_key(speaker, sorted_thing, words['key'])}" if "key" in words else ""
-    downwards = isinstance(turn := words.get("reverse"), ast.Constant) and turn.value
-    return f"{by}, {'highest' if downwards else 'lowest'} first"
+    match words.get("reverse", ast.Constant(False)):
+        case ast.Constant(value=downwards):
+            return f"{by}, {'highest' if downwards else 'lowest'} first"
+        case turn:
+            return f"{by}, highest first if {speaker.state(turn)}, otherwise lowest first"
 
 
 def _sorted(speaker: Says, node: ast.Call) -> str:
@@ -148,10 +168,12 @@ def _unused(target: ast.expr) -> bool:
 def loop_names(speaker: Says, target: ast.expr, source: ast.expr) -> dict[str, str]:
     """Return phrases for those variables of a loop that count positions or have short names, such as `i`."""
     match source, target:
-        case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *start]), ast.Tuple(
+        case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]), ast.Tuple(
             elts=[ast.Name(id=name), item]
         ):
-            return {name: FROM_ONE if start else FROM_ZERO, **loop_names(speaker, item, inner)}
+            start = _argument(source, 1, "start")
+            position = POSITION.format(speaker.say(start)) if start else FROM_ZERO
+            return {name: position, **loop_names(speaker, item, inner)}
         case ast.Call(func=ast.Attribute(attr="items")), ast.Tuple(
             elts=[ast.Name(id=key), ast.Name(id=value)]
         ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from colbench.domains.backend.human.conditions import is_test
 from colbench.domains.backend.human.names import be, listed, quoted, spoken, the
 from colbench.domains.backend.human.words import Speaker
 
@@ -22,9 +23,7 @@ MOST = 8
 
 def defaults(function: Function) -> Iterator[Shape]:
     """Yield a clause on the default value of each parameter that has one."""
-    parameters = function.args.args
-    given = function.args.defaults
-    for parameter, value in zip(parameters[len(parameters) - len(given) :], given, strict=True):
+    for parameter, value in _with_default(function.args):
         subject = the(parameter.arg)
         if isinstance(value, ast.Constant) and value.value is None:
             clause = f"{subject} {be(subject)} optional"
@@ -33,9 +32,18 @@ def defaults(function: Function) -> Iterator[Shape]:
         yield clause, (parameter, value), frozenset({"default", "input"})
 
 
+def _with_default(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr]]:
+    positional, given = [*arguments.posonlyargs, *arguments.args], arguments.defaults
+    yield from zip(positional[len(positional) - len(given) :], given, strict=True)
+    for parameter, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        if value is not None:
+            yield parameter, value
+
+
 def inputs(function: Function) -> Iterator[Shape]:
     """Yield clauses on each parameter's type and possible values, as far as the code shows them."""
-    for parameter in function.args.args:
+    arguments = function.args
+    for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
         subject = the(parameter.arg)
         shape = _shape(function, parameter.arg)
         if shape:
@@ -94,18 +102,27 @@ def _kind(value: ast.expr, function: Function, depth: int = 0) -> str:
             return _kind(body, function, depth)
         case ast.Name(id=name) if depth < 2:
             return _kind_of_variable(name, function, depth)
-        case ast.Call(func=ast.Name(id=name)):
-            return CALL_KINDS.get(name, "")
+        case ast.BoolOp(values=values):
+            kinds = {_kind(part, function, depth) for part in values} - {""}
+            return kinds.pop() if len(kinds) == 1 else ""
+        case ast.Call():
+            return _kind_of_call(value)
         case ast.BinOp(op=op) if isinstance(op, NUMERIC):
             return "a number"
-        case ast.Constant(value=constant):
-            return CONSTANT_KINDS.get(type(constant), "")
         case _:
             return _kind_of_literal(value)
 
 
+def _kind_of_call(call: ast.Call) -> str:
+    if is_test(call):
+        return "True or False"
+    return CALL_KINDS.get(call.func.id, "") if isinstance(call.func, ast.Name) else ""
+
+
 def _kind_of_literal(value: ast.expr) -> str:
     match value:
+        case ast.Constant(value=constant):
+            return CONSTANT_KINDS.get(type(constant), "")
         case ast.Dict(keys=keys):
             names = [quoted(text) for key in keys if (text := _text(key))]
             return f"a dictionary with {listed(names[:MOST])}" if names else "a dictionary"
@@ -131,7 +148,6 @@ CONSTANT_KINDS: dict[type, str] = {
 }
 NODE_KINDS: dict[type, str] = {
     ast.Compare: "True or False",
-    ast.BoolOp: "True or False",
     ast.JoinedStr: "a text",
     ast.DictComp: "a dictionary",
     ast.List: "a list",

@@ -115,6 +115,8 @@ class Speaker:
             return f"minus {self.operand(node.operand)}"
         if isinstance(node.op, ast.Not):
             return f"whether {self.state(node)}"
+        if isinstance(node.op, ast.Invert):
+            return f"the bitwise inverse of {self.operand(node.operand)}"
         return self.say(node.operand)
 
     @say.register(ast.Compare)
@@ -249,9 +251,26 @@ def _place(index: ast.expr) -> int | None:
 
 def _slice(speaker: Speaker, base: ast.expr, cut: ast.Slice) -> str:
     phrase = speaker.say(base)
+    match cut.step:
+        case ast.UnaryOp(op=ast.USub(), operand=step):
+            section = _backwards(speaker, phrase, cut)
+        case step:
+            section = _forwards(speaker, phrase, cut)
+    if step is None or (isinstance(step, ast.Constant) and step.value == 1):
+        return section
+    return f"{section}, only the first of every {speaker.say(step)}"
+
+
+def _backwards(speaker: Speaker, phrase: str, cut: ast.Slice) -> str:
+    if cut.lower is None and cut.upper is None:
+        return f"{phrase} in reverse order"
+    first = f"position {speaker.say(cut.lower)}" if cut.lower else "the end"
+    last = f"position {speaker.say(cut.upper)} (not included)" if cut.upper else "the beginning"
+    return f"{phrase} from {first} back to {last}"
+
+
+def _forwards(speaker: Speaker, phrase: str, cut: ast.Slice) -> str:
     match cut:
-        case ast.Slice(step=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1))):
-            return f"{phrase} in reverse order"
         case ast.Slice(lower=None, upper=ast.expr() as upper):
             return _beginning(speaker, phrase, upper)
         case ast.Slice(lower=ast.expr() as lower, upper=None):

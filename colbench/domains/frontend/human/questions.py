@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from math import inf
 
 from colbench.domains.frontend.human.colors import name
 from colbench.domains.frontend.human.page import Page, holds, middle, take_in
@@ -90,7 +91,20 @@ def _band(at: int) -> Answer:
 def _columns(page: Page) -> Iterator[str]:
     sentences = list(_of(page, [block for block in page.content if block.kind == "heading"]))
     columns = [sentence for sentence in sentences if "columns" in sentence]
-    yield from columns or ("Everything should be in one column.",)
+    if columns:
+        yield from columns
+    elif not any(_side_by_side(band) for band in page.bands):
+        yield "Everything should be in one column."
+
+
+def _side_by_side(band: Sequence[Block]) -> bool:
+    """Return True if two blocks of a band are next to each other."""
+    right = inf
+    for block in sorted(band, key=lambda block: block.x):
+        if block.x >= right:
+            return True
+        right = min(right, block.x + block.width)
+    return False
 
 
 def _height(page: Page) -> Iterator[str]:

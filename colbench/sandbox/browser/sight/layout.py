@@ -7,7 +7,7 @@ so the page can neither tamper with the snapshot nor shadow a property.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -209,17 +209,17 @@ class _Reader:
         self._pseudo = self._sparse("pseudoType")
         self._boxes: dict[int, list[tuple[Rect, int, int]]] = defaultdict(list)
         boxes = document["textBoxes"]
-        for place, bounds, start, length in zip(
+        for row, bounds, start, length in zip(
             boxes["layoutIndex"], boxes["bounds"], boxes["start"], boxes["length"], strict=True
         ):
-            self._boxes[place].append((_rect(bounds), start, length))
+            self._boxes[row].append((_rect(bounds), start, length))
 
     def read(self, picture: Rect) -> list[Item]:
         layout = self._layout
         of_node: dict[int, Item] = {}
         items: list[Item] = []
-        for place, node in enumerate(layout["nodeIndex"][:MOST_ITEMS]):
-            values = layout["styles"][place]
+        for place, row in enumerate(self._order()):
+            node, values = layout["nodeIndex"][row], layout["styles"][row]
             if not values:
                 continue
             parent = of_node.get(node) or self._above(node, of_node)
@@ -230,18 +230,35 @@ class _Reader:
                 place=place,
                 name=name,
                 style=style,
-                rect=_rect(layout["bounds"][place]),
-                order=layout["paintOrders"][place],
+                rect=_rect(layout["bounds"][row]),
+                order=layout["paintOrders"][row],
             )
             if parent is None:
                 item.flow_clip = item.absolute_clip = item.fixed_clip = picture
             item.settle({} if name == "#text" else self._attributes(node))
             if self._pseudo.get(node) != "marker":
-                item.lines = self._lines(place)
+                item.lines = self._lines(row)
             item.own_text = self._field(node, name, item)
             of_node.setdefault(node, item)
             items.append(item)
         return items
+
+    def _order(self) -> Sequence[int]:
+        """Return the rows of the layout in document order; in the snapshot, `::after` is before the content."""
+        nodes: list[int] = self._layout["nodeIndex"][:MOST_ITEMS]
+        parents: list[int] = self._nodes["parentIndex"]
+        after = {node for node, kind in self._pseudo.items() if kind == "after"}
+        if not after:
+            return range(len(nodes))
+        last = list(range(len(parents)))
+        for node in range(len(parents) - 1, 0, -1):
+            last[parents[node]] = max(last[parents[node]], last[node])
+
+        def position(row: int) -> tuple[int, int, int]:
+            node = nodes[row]
+            return (last[parents[node]], 1, -parents[node]) if node in after else (node, 0, 0)
+
+        return sorted(range(len(nodes)), key=position)
 
     def _above(self, node: int, of_node: Mapping[int, Item]) -> Item | None:
         """Return the nearest ancestor that is laid out."""
@@ -252,12 +269,12 @@ class _Reader:
                 return of_node[node]
         return None
 
-    def _lines(self, place: int) -> tuple[Line, ...]:
-        text = self._string(self._layout["text"][place])
+    def _lines(self, row: int) -> tuple[Line, ...]:
+        text = self._string(self._layout["text"][row])
         units = text.encode("utf-16-le", "surrogatepass")
         return tuple(
             Line(rect, units[2 * start : 2 * (start + length)].decode("utf-16-le", "replace"))
-            for rect, start, length in self._boxes.get(place, ())
+            for rect, start, length in self._boxes.get(row, ())
         )
 
     def _attributes(self, node: int) -> dict[str, str]:

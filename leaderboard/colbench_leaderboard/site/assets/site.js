@@ -104,7 +104,7 @@ function reader(main) {
   main.classList.add("single");
   addEventListener("hashchange", () => show(true));
   addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, pre")) return;
     if (event.key === "ArrowLeft" && !previous.hidden) previous.click();
     if (event.key === "ArrowRight" && !next.hidden) next.click();
   });

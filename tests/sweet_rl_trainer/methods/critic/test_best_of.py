@@ -8,6 +8,7 @@ from itertools import combinations, permutations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from colbench.errors import UserError
 from colbench.messages import Message
@@ -95,6 +96,11 @@ def test_the_best_dialogue_is_chosen_within_each_task():
     for each in curve.curve:
         means = [brute_force(rewards[task], found[task], each.count) for task in "ab"]
         assert each.reward.mean == pytest.approx(sum(means) / 2)
+
+    higher = [replace(each, reward=each.reward + 5) for each in dialogues]
+    for each, above in zip(curve.curve, of_dialogues(higher, scores).curve, strict=True):
+        assert above.reward.low <= above.reward.mean <= above.reward.high
+        assert above.reward.mean == pytest.approx(each.reward.mean + 5)
 
     shorter = of_dialogues(dialogues, {name: scores[name] for name in scores if name != "b0"})
     assert [each.count for each in shorter.curve] == [1, 2]

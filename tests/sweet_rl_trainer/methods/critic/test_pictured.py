@@ -58,7 +58,7 @@ def test_too_long_dialogues_add_a_note_to_the_plan_and_are_not_refused(
 ):
     def too_long(_, chat):
         assert isinstance(chat, EstimatedChat) is not seen
-        raise NothingLeftError("none is left (too long: 2)", too_long=True)
+        raise NothingLeftError("none is left (too long: 2)", dropped={}, too_long=True)
 
     inputs = {"official0": official(tasks=4)}
     if seen:

@@ -69,6 +69,11 @@ def test_margin_draws_only_pairs_that_reach_the_margin(scored):
     assert set(drawn) < set(every)
 
 
+def test_a_difference_equal_to_the_margin_counts_despite_rounding(scored):
+    assert 0.3 - 0.1 < 0.2
+    assert choose(scored((0.1, 0.3)), "margin", margin=0.2) == [(1, 0)]
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_replies_with_equal_scores_or_equal_words_are_never_paired(rule, scored):
     assert choose(scored([0.5] * 16), rule) == []
