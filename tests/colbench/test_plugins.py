@@ -87,9 +87,7 @@ def test_files_with_the_same_name_have_separate_hashes_and_can_import_and_pickle
         assert type(pickle.loads(pickle.dumps(each))) is type(each)
 
 
-def test_a_file_with_the_name_of_a_loaded_module_does_not_replace_the_module(
-    tmp_path, monkeypatch
-):
+def test_a_file_with_the_name_of_a_loaded_module_does_not_replace_the_module(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)  # at the end of the test, sys.path is restored
     file = tmp_path / "json.py"
     file.write_text("class Mine:\n    async def reply(self, dialogue): ...\n")
