@@ -175,7 +175,7 @@ def _is_listed(model: str, names: Sequence[str]) -> bool:
     Gemini a name without `models/`, and OpenRouter a name with a variant such as `:nitro`.
     """
     forms = {model, f"{model}:latest", f"models/{model}", model.partition(":")[0]}
-    return any(form == name or fnmatchcase(form, name) for form in forms for name in names)
+    return not forms.isdisjoint(names) or any(fnmatchcase(model, name) for name in names)
 
 
 async def _look(transport: Transport, limit: float) -> Answer:
