@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import gzip
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from io import BytesIO
 from typing import Any
 
 import msgspec
@@ -98,13 +99,21 @@ def blocks(
     for start in range(0, len(cells.tasks), BLOCK):
         chosen = slice(start, start + BLOCK)
         rows = zip(cells.tasks[chosen], cells.grid[chosen], strict=True)
-        content = msgspec.json.encode(
-            [
-                pack.task(task, [dialogues.at(each.place) if each else None for each in row])
-                for task, row in rows
-            ]
+        yield _packed(
+            pack.task(task, (dialogues.at(each.place) if each else None for each in row))
+            for task, row in rows
         )
-        yield b64encode(gzip.compress(content, mtime=0)).decode("ascii")
+
+
+def _packed(items: Iterable[object]) -> str:
+    """Return a list as gzipped JSON in base64. Only one item at a time is in memory uncompressed."""
+    packed = BytesIO()
+    with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as file:
+        for number, item in enumerate(items):
+            file.write(b"," if number else b"[")
+            file.write(msgspec.json.encode(item))
+        file.write(b"]")
+    return b64encode(packed.getvalue()).decode("ascii")
 
 
 class _Packer:
@@ -114,7 +123,7 @@ class _Packer:
         self._domain = domain
         self._lead = lead
 
-    def task(self, task: Task, row: Sequence[Rollout | None]) -> dict[str, Any]:
+    def task(self, task: Task, row: Iterable[Rollout | None]) -> dict[str, Any]:
         hidden = task.hidden
         same = hidden.information == hidden.reference
         return {
@@ -124,9 +133,10 @@ class _Packer:
             "trials": [rollout and self._dialogue(task, rollout) for rollout in row],
         }
 
-    def _dialogue(self, task: Task, rollout: Rollout) -> dict[str, Any]:
+    def _dialogue(self, task: Task, rollout: Rollout) -> msgspec.Raw:
+        """Return a dialogue, encoded at once because its objects take several times as much memory."""
         asking = rollout.asking
-        return {
+        found = {
             "turns": [self._turn(turn) for turn in rollout.turns],
             "answer": None if rollout.answer is None else _cut(rollout.answer),
             "ended": rollout.ended_by,
@@ -137,6 +147,7 @@ class _Packer:
             "ignored": asking.ignored if asking else [],
             "scores": {mode: self._score(rollout, mode) for mode in rollout.scores},
         }
+        return msgspec.Raw(msgspec.json.encode(found))
 
     def _turn(self, turn: Turn) -> dict[str, Any]:
         private, marker, _ = turn.raw.partition(PUBLIC_MARKER)
