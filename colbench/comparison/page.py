@@ -100,7 +100,9 @@ def render_page(comparison: Comparison, runs: Sequence[Run], *, large: int = LAR
             ("colbench.comparison", "compare.css"),
         )
     )
-    script = read_asset("colbench.comparison", "compare.js")
+    script = read_asset("colbench.comparison", "compare.js") + read_asset(
+        "colbench.web", "linked.js"
+    )
     return TEMPLATES.get_template("compare.html").render(
         comparison=comparison,
         title=" vs. ".join(run.name for run in comparison.runs),

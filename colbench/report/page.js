@@ -411,16 +411,6 @@ function highlighted(text) {
 
 // ---- URLs: `#task=ID` opens a task, so that it can be linked and the back button closes it
 
-/** The ID of the task that the URL names; null if it names none or is malformed. */
-function linkedId() {
-  if (!location.hash.startsWith("#task=")) return null;
-  try {
-    return decodeURIComponent(location.hash.slice("#task=".length));
-  } catch (error) {
-    return null;
-  }
-}
-
 function follow() {
   const id = linkedId();
   for (const list of lists) {

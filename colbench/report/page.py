@@ -95,7 +95,7 @@ def _parts(cells: Mapping[str, Cells]) -> Iterator[Part]:
 
 def _render(**context: Any) -> str:
     style = read_asset("colbench.report", "page.css") + read_asset("colbench.web", "charts.css")
-    script = read_asset("colbench.report", "page.js")
+    script = read_asset("colbench.report", "page.js") + read_asset("colbench.web", "linked.js")
     return TEMPLATES.get_template("report.html").render(
         policy=content_security_policy(style_src=csp_hash(style), script_src=csp_hash(script)),
         style=style,

@@ -50,7 +50,7 @@ class Selection(Struct, frozen=True, kw_only=True):
 
 
 class Made(Struct, frozen=True, kw_only=True):
-    """What the lines of a task depend on, in addition to the task."""
+    """The settings and version on which the lines of a task depend, in addition to the task."""
 
     version: str = __version__
     """Version of ColBench."""

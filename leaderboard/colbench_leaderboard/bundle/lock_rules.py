@@ -65,7 +65,7 @@ def uses_model(lock: Lock) -> bool:
 
 
 def model_name(lock: Lock) -> str:
-    """Return the name of the model in the agent's spec or, if there is none, in its description of itself; else ""."""
+    """Return the model's name in the agent's spec, else that in its description of itself; "" if both lack one."""
     kind, named = _agent(lock)
     return named.partition("@")[0] if kind in MODELS else str(_described_model(lock) or "")
 
