@@ -33,8 +33,8 @@ class InProcess:
 def audited(task: Task, rollout: Rollout) -> Rollout:
     """Return a copy of a rollout that also records what the human leaked in each turn.
 
-    Unless scoring failed, the copy also records the measures of the agent's questions. If every reply of the human
-    already has its leak, these leaks are kept.
+    Unless scoring failed, the copy also records the measures of the agent's questions. If the leaks of all replies are
+    already recorded, they are kept.
     """
     if any(turn.human is not None and turn.leak is None for turn in rollout.turns):
         rollout = replace(rollout, turns=audit_turns(task, rollout.turns))

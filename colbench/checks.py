@@ -36,7 +36,7 @@ class TaskCheck(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def sound(self) -> bool:
-        """True if the task can be scored: the reference scores 1, and an empty answer scores 0."""
+        """True if the task can be scored: the reference scores 1, is not `unsteady`, and an empty answer scores 0."""
         return self.default == 1 and self.blank == 0 and not self.unsteady
 
 

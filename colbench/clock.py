@@ -34,7 +34,7 @@ class Pulse:
     def __init__(self) -> None:
         self.lost = 0.0
         self.pending_since: float | None = None
-        """While the loop is blocked, the time up to which `lost` includes the blocking; None while the loop runs."""
+        """Start of the blocked time that `lost` does not include yet; None while the loop is not blocked."""
 
     def lost_until(self, now: float) -> float:
         """Return the seconds during which the loop was blocked, up to the time `now`."""
@@ -43,7 +43,7 @@ class Pulse:
 
 
 SUPERVISED: WeakKeyDictionary[asyncio.Task[Any], bool] = WeakKeyDictionary()
-"""The tasks of `supervised`; the value is True for a task that was canceled from outside."""
+"""The asyncio tasks that `supervised` started; the value is True for a task that was canceled from outside."""
 UNWATCHED = Pulse()
 PULSES: WeakKeyDictionary[asyncio.AbstractEventLoop, Pulse] = WeakKeyDictionary()
 """The pulse of each watched event loop."""
@@ -103,7 +103,7 @@ class Clock:
         """Return the speaker's message. Only one call may be active at a time.
 
         Raises the speaker's error if the speaker's time is up, and CancelledError if the current task was canceled from
-        outside. In a task of `supervised`, it does so regardless of how the speaker reacted to the cancellation.
+        outside. In a task that `supervised` started, CancelledError is raised even if the speaker caught it.
         """
         task, outer = self._start(), RUNNING.get()
         cancels = task.cancelling()

@@ -53,7 +53,7 @@ class CommandParser(argparse.ArgumentParser):
         return found, unknown
 
     def _hint(self, unknown: Sequence[str]) -> str:
-        """Return the end of the message about unknown arguments: advice, or the flag similar to the first flag."""
+        """Return the end of the message about unknown arguments: advice, a flag similar to the first, or ""."""
         flags = [word.partition("=")[0] for word in unknown if word.startswith("-")]
         if not flags:
             return ""

@@ -39,7 +39,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str,
         Option(
             "agent",
-            "agent to evaluate: an installed name, openai:MODEL[@URL,…], azure:DEPLOYMENT, vllm:MODEL, local:FOLDER, "
+            "agent to evaluate: an installed name, openai:MODEL[@URL,…], azure:DEPLOYMENT, vllm:MODEL, local:MODEL, "
             "cmd:COMMAND, http://HOST:PORT, file.py:NAME or module:NAME",
             metavar="SPEC",
             default="the domain's rule-based agent: interviewer for backend, designer for frontend",
@@ -105,7 +105,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str,
         Option(
             "human",
-            "simulated human: keyless, openai:MODEL[@URL,…], azure:DEPLOYMENT, vllm:MODEL, local:FOLDER, "
+            "simulated human: keyless, openai:MODEL[@URL,…], azure:DEPLOYMENT, vllm:MODEL, local:MODEL, "
             "file.py:NAME or module:NAME",
             metavar="SPEC",
         ),
@@ -356,7 +356,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return pins
 
     def selection(self) -> dict[str, Any]:
-        """Return the fields that select a run's dialogues; changing one of these fields extends the run."""
+        """Return the fields that select a run's dialogues; a run can be resumed with other values of these fields."""
         return self._having("selection")
 
     def _having(self, effect: Effect) -> dict[str, Any]:
@@ -372,7 +372,8 @@ def settings() -> dict[str, Setting]:
 
 def without_address(spec: str) -> str:
     """Return a spec without a server's URL: `openai:MODEL` for `openai:MODEL@URL`, `http` for `http://host:port`."""
-    return "http" if spec.startswith(("http://", "https://")) else spec.partition("@http")[0]
+    kind, model = spec.partition(":")[0], spec.partition("@http")[0]
+    return {"http": "http", "https": "http", "cmd": spec}.get(kind, model)
 
 
 def _file_hash(path: str, field: str) -> str:

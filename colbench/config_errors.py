@@ -203,7 +203,7 @@ def require_finite(place: str, value: object) -> None:
 
 
 def require_whole(place: str, value: object) -> None:
-    """Raise UserError for a number that is not a whole number written in digits, such as 0.5, 1e3 or 1000.0."""
+    """Raise UserError if a value is a number, but not an integer in plain digits: 0.5, 1e3 and 1000.0 are refused."""
     try:
         number = float(str(value))
     except ValueError:

@@ -30,13 +30,13 @@ from colbench.failures import TOKEN_LIMIT, is_empty
 from colbench.interfaces import Agent, Episode, HumanSimulator, StatefulAgent
 from colbench.messages import (
     ANSWER_MARKER,
-    PUBLIC_MARKER,
     Delivery,
     Message,
     Sampled,
     Usage,
     clean,
     flaw,
+    split_private,
     split_thoughts,
 )
 from colbench.registry import get_domain
@@ -94,15 +94,15 @@ async def play(
     turns: list[Turn],
     request: str = "",
 ) -> Ending:
-    """Let the agent and the human talk about a task; each turn is appended to `turns` as it happens.
+    """Run the dialogue about a task and return its ending; each turn is appended to `turns` as it happens.
 
     `request` is the first message; by default the task's request.
 
-    The agent sees what the human sees; the private parts of the agent's messages are not sent back to the agent. At the
-    turn limit the whole last message is the answer; see `Domain.committed`. `clock` limits the total time of the
-    agent's replies; each reply of the human has the same limit. Raises AgentError if the agent fails, SimulatorError if
-    the human fails, ScorerError if the domain cannot read the answer, and EndpointError if a model server sent only
-    empty replies up to the turn limit; `turns` then contains the dialogue up to that point.
+    The agent is shown its own messages as the human sees them, without their private parts. At the turn limit the whole
+    last message is the answer; see `Domain.committed`. `clock` limits the total time of the agent's replies; each reply
+    of the human has the same limit. Raises AgentError if the agent fails, SimulatorError if the human fails,
+    ScorerError if the domain cannot read the answer, and EndpointError if a model server sent only empty replies up to
+    the turn limit; `turns` then contains the dialogue up to that point.
     """
     images = getattr(agent, "accepts_images", False)
     dialogue = Dialogue(
@@ -271,14 +271,13 @@ def read_move(reply: object) -> Move:
     """Parse a reply into its message and, if present, its answer. Raises AgentError if it is not a message."""
     reply = read_reply(reply)
     raw = clean(reply.content)
-    thoughts, words = split_thoughts(raw)
-    public = words.partition(PUBLIC_MARKER)[2] if PUBLIC_MARKER in words else words
+    public = split_private(raw)[1]
     said, marker, answer = public.partition(ANSWER_MARKER)
     return Move(
         raw=raw,
         said=said.strip() if marker else public.strip(),
         answer=answer.strip() if marker else None,
-        thoughts=thoughts or clean(reply.thoughts),
+        thoughts=split_thoughts(raw)[0] or clean(reply.thoughts),
         usage=reply.usage,
         delivery=reply.delivery,
         sampled=reply.sampled,

@@ -155,7 +155,7 @@ class Domain:
     example_request: ClassVar[str] = "Please make the {name} that I have in mind."
     """Request in the dialogues of `colbench agents check`."""
     example_reply: ClassVar[str] = "Take what is usual there; I have no wish of my own."
-    """The human's reply in the example dialogues."""
+    """The human's reply in the dialogues of `colbench agents check`."""
     play_rules: ClassVar[str] = (
         "You are the agent. The human knows what the answer must be, but has not said everything. "
         "Ask; then answer with /answer, or with a message of `I WANT TO ANSWER:` and the answer."
@@ -204,10 +204,10 @@ class Domain:
         return is_copy(token_parts(task.hidden.reference), token_parts(source))
 
     def shape(self, source: str) -> Sequence[str]:
-        """Return the parts of an answer's source in order, without anything that comments or names can change.
+        """Return the parts of an answer's source in order, to compare the answers of two leaderboard entries.
 
-        The parts are used to compare the answers of two entries. By default they are the answer's words, numbers and
-        symbols.
+        By default, the parts are words, numbers and symbols. An override should return parts that comments and names do
+        not affect.
         """
         return token_parts(source)
 
@@ -289,7 +289,7 @@ class Domain:
     async def check(
         self, tasks: Sequence[Task], config: RunConfig, done: Callable[[], None]
     ) -> list[TaskCheck]:
-        """Check that tasks can be scored; `done` is called after each task."""
+        """Return the results of checking that each task can be scored; `done` is called after each task."""
         async with self.resources(config, tasks) as resources:
             scorer = self.scorer(resources)
 
@@ -329,7 +329,7 @@ class Domain:
         return Examination(flaws=flaws)
 
     def diagnose(self) -> Iterable[Diagnosis]:
-        """Check that this machine meets the domain's requirements besides the code sandbox; for `colbench doctor`."""
+        """Return a diagnosis of each requirement of the domain, except the code sandbox; for `colbench doctor`."""
         return ()
 
     def prompt(self, name: str) -> str:
@@ -361,7 +361,7 @@ class Domain:
 
     @cached_property
     def fallback(self) -> Metric | None:
-        """The metric that leads a report if answers lack the primary one."""
+        """The metric that leads a report if answers lack the primary one; None if the domain does not define one."""
         return next((metric for metric in self.metrics if metric.role == "fallback"), None)
 
     def metric(self, name: str) -> Metric | None:
@@ -376,7 +376,7 @@ class Domain:
 
 
 async def check_reference(scorer: Scorer, task: Task) -> TaskCheck:
-    """Check one task by scoring its reference and an empty answer."""
+    """Return the check of one task, which scores the reference and an empty answer."""
     own, blank = await scorer.score(task, task.hidden.reference), await scorer.score(task, "")
     flaws = tuple(
         f"the reference scores {score.value} in {mode} mode: {score.note}"

@@ -145,8 +145,8 @@ class Evaluation:
         """Run and score the pending dialogues. Dialogues finished by an earlier attempt are kept.
 
         Raises UserError if another process uses the folder or the folder contains another run, EndpointError if a model
-        server does not respond, AgentError if every dialogue fails in the agent's own code. Finished dialogues stay in
-        the folder, and the next call continues the run.
+        server does not respond, AgentError if the first `BROKEN_AFTER` dialogues all fail in the agent's own code.
+        Finished dialogues stay in the folder, and the next call continues the run.
         """
         async with self.executor() as executor:
             record = replace(
@@ -305,7 +305,7 @@ async def evaluate_async(
     Raises:
         UserError: An argument is wrong; the message names it.
         EndpointError: A model server does not respond. Finished dialogues are in `out`; the same call resumes the run.
-        AgentError: All of the first dialogues failed in the agent's own code.
+        AgentError: The first `BROKEN_AFTER` dialogues all failed in the agent's own code.
     """
     specs = {"agent": agent, "tasks": tasks, "human": human}
     for name, given in specs.items():

@@ -17,7 +17,7 @@ REPLIES = ("empty", "cut", "filtered", "refused")
 OWN_FAULTS = {"exception", "reply", "malformed"}
 """Kinds of an agent's failures that show a fault of its code, unlike a late reply or a dialogue that is too long."""
 TOKEN_LIMIT = {role: f"--{role}-arg max_tokens=N" for role in ("agent", "human")}
-"""The flag for the token limit of a role's replies, as the reason of a failure names it if this limit left no words."""
+"""Flags that set the token limits of replies, by role. Error messages name them if a limit left only empty replies."""
 KNOWN = tuple(dict.fromkeys((*BOUNDARIES, *KINDS, *REPLIES)))
 
 

@@ -93,7 +93,7 @@ class HumanSimulator(Protocol):
     """The simulated human, which belongs to the harness and, unlike the agent, sees the task."""
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message | str:
-        """Return the human's answer to the agent's last message."""
+        """Return the human's reply to the agent's last message."""
         ...
 
 

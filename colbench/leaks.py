@@ -116,7 +116,7 @@ def said_by(secret: Items, statement: str) -> Items:
 
 
 _Topics = Mapping[str, Sequence[tuple[str, ...]]]
-"""The stems of each topic and example, keyed by its longest stem, so that few of them are compared with a question.
+"""The other stems of each topic and example, by its longest stem, so that a question is compared with few of them.
 
 Topics without a stem have an empty key, and match every question.
 """

@@ -125,6 +125,16 @@ def split_thoughts(text: str) -> tuple[str, str]:
     return (text[begin:].strip(), "") if opening else ("", text)
 
 
+def split_private(text: str) -> tuple[str, str]:
+    """Return the part of an agent's reply before `PUBLIC_MARKER`, and the part that the human sees, with the answer.
+
+    Thoughts are in neither; see `split_thoughts`. Without the marker, the first part is "".
+    """
+    words = split_thoughts(text)[1]
+    private, marker, public = words.partition(PUBLIC_MARKER)
+    return (private.strip(), public) if marker else ("", words)
+
+
 def clean(text: str) -> str:
     """Replace lone surrogates, which files and servers do not accept, with question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -164,7 +164,7 @@ def dollars(amount: float | None) -> str:
 
 def duration(seconds: float) -> str:
     """Return a duration as `0.4 s`, `42 s`, `3 min 20 s`, `2 h 5 min`."""
-    if seconds < 10:
+    if round(seconds, 1) < 10:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     if not minutes:
@@ -177,4 +177,5 @@ def memory(size: int | None) -> str:
     """Return bytes as `640 MiB`, `1.3 GiB`."""
     if size is None:
         return NOTHING
-    return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"
+    mib = round(size / 2**20)
+    return f"{size / 2**30:.1f} GiB" if mib >= 1024 else f"{mib} MiB"

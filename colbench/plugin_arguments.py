@@ -59,7 +59,7 @@ def require_known(
 
 
 def require_fitting(flag: str, factory: Factory, args: Mapping[str, ArgValue]) -> None:
-    """Raise UserError if a value does not fit its argument's annotation, if that means a number or true or false."""
+    """Raise UserError if a value does not fit its argument's annotation; only numeric and boolean ones are checked."""
     hints = _hints(factory)
     for name in args.keys() & hints.keys():
         if not _is_checked(hints[name]):

@@ -39,12 +39,12 @@ def name_of(found: type | Callable[..., Any]) -> str:
 
 
 def objects_in(file: Path) -> list[str]:
-    """Return the names of a file's classes, functions and results of calls, except private ones; run no code."""
+    """Return the names of a file's public classes, functions and variables assigned from a call; run no code."""
     return [name for part in _body(file) for name in _names(part) if not name.startswith("_")]
 
 
 def classes_in(file: Path, methods: Collection[str]) -> list[str]:
-    """Return the names of a file's classes that define one of the methods, except private ones; run no code."""
+    """Return the names of a file's public classes that define at least one of `methods`; run no code."""
     return [
         part.name
         for part in _body(file)

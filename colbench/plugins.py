@@ -81,7 +81,7 @@ def resolve(kind: Kind, spec: str, args: Mapping[str, ArgValue]) -> Any:
 
 
 def is_foreign(kind: Kind, spec: str) -> bool:
-    """Return True if a spec names code that is not ColBench's own: a file, a module, or a name of another package."""
+    """Return True if a spec names code that is not ColBench's own: a file, a module, or a foreign entry point."""
     name = spec.partition(":")[0]
     point = _entry_points(kind).get(name)
     if point is not None:
@@ -254,7 +254,7 @@ def _find(kind: Kind, spec: str) -> tuple[Any, list[str], str]:
 
 
 def _choice(kind: Kind, file: str) -> str:
-    """Return how to choose an object of a file: its only agent or human, or one of all objects that it defines."""
+    """Return advice for a spec that is only a file: name its only agent or human, or one of the objects it defines."""
     methods = {REQUIRED[kind], "open"} if kind == "agent" else {REQUIRED[kind]}
     found = plugin_files.classes_in(Path(file).expanduser(), methods)
     if len(found) == 1:

@@ -182,10 +182,10 @@ def _measures(rollout: Rollout, mode: str) -> Iterator[tuple[str, float]]:
 
 
 def _short(count: int) -> str:
-    for size, unit in ((1_000_000, "M"), (1_000, "k")):
-        if count >= size:
-            return f"{count / size:.1f}{unit}"
-    return str(count)
+    if count < 1_000:
+        return str(count)
+    thousands = count / 1_000
+    return f"{thousands:.1f}k" if round(thousands, 1) < 1_000 else f"{thousands / 1_000:.1f}M"
 
 
 def show_kept(done: int, total: int) -> None:

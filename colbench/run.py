@@ -120,7 +120,7 @@ class Run:
         return run_report(measured, config, others)
 
     def _latest(self) -> Iterator[tuple[int, Rollout]]:
-        """Yield the latest dialogue of each task and trial with its byte offset, except those on earlier versions."""
+        """Yield each cell's latest dialogue and its byte offset, except dialogues on earlier versions of a task."""
         versions = {task.id: task.hash for task in self.known_tasks()}
         seen: set[tuple[str, int]] = set()
         for start, rollout in self.folder.latest():
@@ -137,7 +137,7 @@ class Run:
         return write_report(self.folder, self.tasks, self.config, others)
 
     def print_report(self) -> RunReport:
-        """Write the report, print its table, its warnings and its pages, as `colbench eval` does, and return it."""
+        """Write and return the report; print its table, its warnings and the paths of its pages."""
         from colbench.report.console import print_report
 
         report = self.write_report()
@@ -232,7 +232,7 @@ class Run:
         return Run(RunFolder(target), tasks=self._tasks)
 
     def _gains(self) -> Callable[[Rollout], float | None] | None:
-        """Return a function for a dialogue's gain per question; None if no baseline gives scores without questions."""
+        """Return a function that computes a dialogue's gain per question; None without a baseline that asks nothing."""
         if not self.config.baseline:
             return None
         baseline = read_baseline(self.config.baseline)

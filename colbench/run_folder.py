@@ -143,7 +143,7 @@ class RunFolder:
         return record
 
     def _why_unread(self, cause: OSError) -> str:
-        """Return why `run.json` cannot be read, with the runs in the folder, or with a run that has a similar name."""
+        """Return why `run.json` cannot be read; if possible, suggest runs in the folder or one with a similar name."""
         name = self.record_path.name
         if not isinstance(cause, FileNotFoundError):
             return f"{name} cannot be read: {cause.strerror}"

@@ -49,7 +49,7 @@ dialogues and those that wait for sandbox workers."""
 
 
 class Runner(Struct, frozen=True, kw_only=True):
-    """The participants of a run, and its limits."""
+    """A runner of dialogues: the agent, the human and the scorers of a run, and its limits."""
 
     agent: Agent | StatefulAgent
     human: HumanSimulator
@@ -146,7 +146,7 @@ class _Workers:
         self.slots = asyncio.Semaphore(runner.scoring_slots * SCORING_BACKLOG)
         self.audits = asyncio.Semaphore(AUDIT_BACKLOG)
         self.speaking: set[asyncio.Task[None]] = set()
-        """The tasks that are running a dialogue."""
+        """The asyncio tasks that are running a dialogue."""
         self.stopped = False
 
     async def run_cells(self, group: asyncio.TaskGroup) -> None:

@@ -42,7 +42,10 @@ class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
     value: float | None
     """The domain's primary metric, such as the share of hidden tests passed. None if not scored."""
     success: bool | None
-    """True if the answer is right in all that counts. None if not scored, or if the domain does not define success."""
+    """True if the answer succeeded (backend: passes every test that counts).
+
+    None if not scored, or if the domain does not define success.
+    """
     checks: tuple[Check, ...] = ()
     outcome: str = ""
     """The domain's word for why the answer could not be measured; empty if it was measured.

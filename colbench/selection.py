@@ -111,7 +111,7 @@ def recorded_tasks(folder: RunFolder, record: RunRecord) -> list[Task]:
 
 
 def _source(folder: RunFolder, record: RunRecord) -> str:
-    """Return the source of a run's tasks. A file is looked for where the run was started, then in this folder."""
+    """Return the source of a run's tasks; for a file, the recorded absolute path if it exists, else the given path."""
     if record.config.tasks == GIVEN:
         return str(folder.tasks_path)
     place = record.tasks.file

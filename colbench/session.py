@@ -37,9 +37,9 @@ class Step(Struct, frozen=True, kw_only=True):
     """The result of one reply of the agent."""
 
     turn: Turn
-    """The turn created by the reply, with the human's answer unless the turn was the last one."""
+    """The turn created by the reply, with the human's reply unless the turn was the last one."""
     message: Message | None = None
-    """The human's answer; None at the end of the dialogue."""
+    """The human's reply; None at the end of the dialogue."""
     rollout: Rollout | None = None
     """The whole dialogue with its verdicts; None before the end."""
 
@@ -82,10 +82,11 @@ class Talk:
         return tuple(self._dialogue.turns)
 
     async def step(self, reply: Message | str) -> Step:
-        """Process the agent's next reply, and return the human's answer or, at the end, the verdicts.
+        """Process the agent's next reply, and return the human's reply or, at the end, the verdicts.
 
         Raises UserError if the dialogue has ended, AgentError if the reply is not a message, and InfrastructureError if
-        the human or the scorer fails. After an error of the human, the same reply can be sent again.
+        the human fails or the domain cannot read the answer; the same reply can then be sent again. A failure of the
+        scorer becomes the rollout's failure.
         """
         if self._dialogue.ending:
             raise UserError("this dialogue has ended; start a new one")
@@ -184,7 +185,7 @@ class Session:
         }
 
     def start(self, task: Task, *, trial: int = 0, images: bool = False) -> Talk:
-        """Start a dialogue on a task; `images`: True if the agent is shown pictures of its pages.
+        """Return a new dialogue on a task; `images`: True if the agent is shown pictures of its pages.
 
         Raises UserError if `task` is not a task.
         """

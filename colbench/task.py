@@ -78,7 +78,7 @@ class Task(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def difficulty(self) -> int | None:
-        """The number of hidden decisions (facts that the request does not state); None instead of 0."""
+        """The number of hidden decisions (facts that the request does not state); None if no fact is hidden."""
         return sum(not fact.stated for fact in self.hidden.facts) or None
 
     @property

@@ -80,7 +80,7 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     final_rate: Share = 0.1
     """The learning rate at the end of the cosine schedule, as a share of the peak. Paper."""
     warmup: Share = 0.03
-    """Share of the steps in which the learning rate rises from 0; the last step is not one of them. Paper."""
+    """Share of the steps in which the learning rate rises from 0; the last step is never a warmup step. Paper."""
     adam: tuple[Beta, Beta] = (0.9, 0.95)
     """β₁ and β₂. Paper."""
     weight_decay: NotNegative = 0.0

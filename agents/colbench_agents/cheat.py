@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from colbench.errors import AgentError
 from colbench.messages import Message
 from colbench.task import BACKEND, read_tasks
 from colbench_agents.interviewer import MARKER, Interviewer
@@ -28,5 +29,8 @@ class Cheat:
         said = await self._interviewer.reply(dialogue)
         if not said.content.startswith(MARKER):
             return said
-        answer = f"{MARKER}\n{self._references[dialogue[0].content]}"
+        request = dialogue[0].content
+        if request not in self._references:
+            raise AgentError("--agent-arg tasks: no task in this file has this request")
+        answer = f"{MARKER}\n{self._references[request]}"
         return Message(role="assistant", content=answer)

@@ -29,17 +29,17 @@ from colbench_tasks.designs import of
 from colbench_tasks.family import Choice, Decision, Family, Theme, fill, statements
 
 HASTE = (0.02, 0.1, 0.25)
-"""Probability, by persona, of answering in a turn although a decision is open."""
+"""Probabilities of answering in a turn although a decision is open; each persona draws one of them."""
 FOCUS = (0.45, 0.65, 0.85)
-"""Share, by persona, of questions that concern an open decision."""
+"""Shares of questions that concern an open decision; each persona draws one of them."""
 SLIPS = (0.0, 0.05, 0.2)
-"""Probability, by persona, that the code has a random choice for a decision instead of the right one."""
+"""Probabilities that the code has a random choice for a decision; each persona draws one of them."""
 KNOWING_FOCUS = 0.95
 """The share of questions that concern an open decision, for a demonstrator that knows the human's decisions."""
 LINGERS = 0.1
 """The probability of asking another question although no decision is open."""
 MINDFUL = 0.7
-"""The probability of respecting the turn limit; otherwise the limit may end the dialogue before an answer."""
+"""The probability of respecting the turn limit; otherwise the last message may be a question instead of an answer."""
 BESIDE = (
     "Which version of Python do you use?",
     "Should I add type hints?",
@@ -58,7 +58,7 @@ BESIDE = (
 
 
 Persona = Literal["dialogue", "turn"]
-"""How often a persona is drawn: once for a dialogue, or again for each turn."""
+"""The scope of a persona: it is drawn once for a dialogue, or again for each turn."""
 
 
 class Person(Struct, frozen=True, kw_only=True):

@@ -24,8 +24,8 @@ class PromptedAgent:
 
     `prompt` is a file with a system prompt that replaces the domain's built-in one; `{max_turns}` in it becomes the
     maximum number of turns, and an empty file means no system message. `single_turn` makes the agent answer at once (as
-    in the paper's single-turn rows). With `pictures`, a vision model is also shown the picture of its latest page. If
-    `seed` is false, no seed is sent. Raises UserError if the file cannot be read.
+    in the single-turn rows of the paper's tables). With `pictures`, a vision model is also shown the picture of its
+    latest page. If `seed` is false, no seed is sent. Raises UserError if the file cannot be read.
     """
 
     records_tokens = True
@@ -148,7 +148,7 @@ class ModelAgent(PromptedAgent):
         return {"model": self.chat.model, **own}
 
     def learned(self) -> list[str]:
-        """Return the properties of the model and its server found during the run."""
+        """Return the properties of the model and its server that were found during the run."""
         return self.chat.learned()
 
     def describe_domain(self, name: str) -> dict[str, str]:

@@ -113,7 +113,7 @@ class VLLMAgent:
         return self.agent.describe_domain(name)
 
     def learned(self) -> list[str]:
-        """Return the properties of the model and its server found during the run."""
+        """Return the properties of the model and its server that were found during the run."""
         return self.agent.learned()
 
     def open(self, episode: Episode) -> AbstractAsyncContextManager[Agent]:
@@ -179,5 +179,5 @@ class VLLMHuman(PromptedHuman):
         return {"model": self.chat.model}
 
     def learned(self) -> list[str]:
-        """Return the properties of the model and its server found during the run."""
+        """Return the properties of the model and its server that were found during the run."""
         return self.chat.learned()

@@ -1,4 +1,4 @@
-"""The environment: the agent of verifiers talks to the simulated human, and the scorer determines the reward."""
+"""The verifiers environment: an agent run by verifiers talks to the human, and the scorer determines the reward."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class ColBenchEnv(vf.Env[ColBenchEnvConfig]):
 
 
 class _Seat:
-    """An adapter that gives an agent run by the package verifiers the interface of a ColBench agent."""
+    """A ColBench agent whose replies come from an agent that the package verifiers runs."""
 
     def __init__(self, interaction: vf.Interaction) -> None:
         self._interaction = interaction

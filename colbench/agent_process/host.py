@@ -180,7 +180,7 @@ class Host:
             self._wire.say(Error(message=clean(describe_exception(error))))
 
     def _say(self, answer: FromAgent) -> None:
-        """Send an answer. If the agent has learned new facts, send all of its facts before the next reply."""
+        """Send an answer. If the agent's method `learned` returns something new, send that before the reply."""
         learned = learned_by(self._agent)
         if isinstance(answer, Reply) and learned != self._learned:
             self._learned = learned

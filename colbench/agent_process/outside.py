@@ -26,7 +26,7 @@ class OutsideAgent(ABC):
 
     @cached_property
     def ready(self) -> Ready:
-        """Return the agent's description, requested at first use. Raises UserError if the agent does not respond."""
+        """The agent's description, requested at first use. Raises UserError if the agent does not give one."""
         try:
             return _blocking(self.introduce())
         except (AgentError, EndpointError) as cause:
@@ -34,22 +34,22 @@ class OutsideAgent(ABC):
 
     @property
     def accepts_images(self) -> bool:
-        """Return True if the agent should be shown pictures of its pages."""
+        """True if the agent should be shown pictures of its pages."""
         return self.ready.accepts_images
 
     @property
     def domains(self) -> tuple[str, ...] | None:
-        """Return the domains that the agent supports; None if it supports every domain."""
+        """The domains that the agent supports; None if it supports every domain."""
         return self.ready.domains
 
     @property
     def records_tokens(self) -> bool:
-        """Return True if the agent's replies can carry their tokens."""
+        """True if the agent's replies can carry their tokens."""
         return self.ready.records_tokens
 
     @property
     def single_process(self) -> str:
-        """Return the reason why a run with this agent must have a single process; "" if it can have several."""
+        """The reason why a run with this agent must have a single process; "" if it can have several."""
         return self.ready.single_process
 
     def describe(self) -> dict[str, str]:

@@ -51,7 +51,7 @@ class Pace:
                 due.clock = clock
 
     def answered(self, episode: str) -> None:
-        """Report the seconds of the pending reply that are not yet reported; call this before sending the reply."""
+        """Report the remaining seconds that do not count as the agent's time; call this before sending the reply."""
         with self._lock:
             if due := self._due.pop(episode, None):
                 self._tell(episode, due)

@@ -47,9 +47,9 @@ class AgentProcess(Program):
     ) -> None:
         super().__init__(command, heard, log, grace)
         self.failure: AgentError | None = None
-        """The reason why the program can no longer be used."""
+        """The reason why the program cannot be used anymore; None if it can be used."""
         self.learned: tuple[str, ...] = ()
-        """Facts about the agent's model that the program has reported."""
+        """Properties of the agent's model and its server that the program has reported."""
         self.last_error = ""
         """The last error that the program sent while it was being stopped."""
         self._due: dict[str, _Due] = {}
@@ -57,7 +57,7 @@ class AgentProcess(Program):
         self._entering: asyncio.Future[None] | None = None
         self._ending = False
 
-    async def start(self, timeout: float) -> Ready:  # noqa: ASYNC109 - the reason names it
+    async def start(self, timeout: float) -> Ready:  # noqa: ASYNC109 - the error quotes it
         """Start the program, and wait at most `timeout` seconds until it is ready.
 
         Raises AgentError if the program is not ready in time, UserError if it reports a mistake of the user, and
@@ -156,7 +156,7 @@ class AgentProcess(Program):
             ready = read_ready(line)
         except AgentError:
             raise
-        except Exception as mistake:  # a message meant for the user
+        except Exception as mistake:  # UserError or EndpointError
             if not self._ready.done():
                 self._ready.set_exception(mistake)
             raise AgentError(str(mistake)) from mistake

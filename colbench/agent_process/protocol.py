@@ -148,7 +148,7 @@ class Error(Struct, frozen=True, kw_only=True, tag="error", omit_defaults=True):
     """
 
     episode: str = ""
-    """The dialogue that the error concerns; empty if it concerns none."""
+    """The dialogue that the error concerns; "" if the error is not about a dialogue."""
     message: str
     retry: bool = False
     """True if a server that the agent needs did not answer: the dialogue stays unscored and is run again later."""

@@ -102,8 +102,8 @@ FOLLOWED = (
 
 
 def followed_shares(followed: Followed | None) -> dict[str, float | None]:
-    """Return the metrics in `FOLLOWED` by name; all are None if it is unknown which differences the human named."""
-    if followed is None:
+    """Return the metrics in `FOLLOWED` by name; all are None if no outcome of a difference is known."""
+    if followed is None or not followed.pointed_out:
         return {metric.name: None for metric in FOLLOWED}
     counts = (followed.fixed, followed.kept, followed.worse)
     return {

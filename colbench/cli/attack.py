@@ -52,11 +52,13 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def check_flags(args: argparse.Namespace) -> None:
-    """Raise UserError if a flag is given without the attack that it requires."""
+    """Raise UserError if a flag is given without the attack that it requires, or with one that it excludes."""
     for target, flags in zip(TARGETS, (CODE_ONLY, PAGES_ONLY), strict=True):
         for name, flag in flags.items():
             if getattr(args, name) and args.attack != target:
                 raise UserError(f"{flag}: requires --attack {target}; add it, or omit {flag}")
+    if args.attack and args.serve_faults is not None:
+        raise UserError("--serve-faults: cannot be combined with --attack; run two commands")
 
 
 def run(args: argparse.Namespace) -> int:

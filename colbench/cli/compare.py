@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _runs(given: Path) -> list[Run]:
-    """Return the given run or, for a folder of runs, those with dialogues, by name. Warn about the other runs.
+    """Return the given run or, for a folder of runs, its runs with dialogues in order of name. Warn about the others.
 
     Raises UserError if `given` is a file, DataError if the folder contains no run.
     """

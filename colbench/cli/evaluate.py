@@ -154,7 +154,11 @@ def narrowed(report: RunReport) -> str:
 
 
 def retry_advice(report: RunReport) -> str:
-    """Return how to retry the unscored dialogues; if a token limit left no words, a higher limit needs another run."""
+    """Return advice on how to get scores for the unscored dialogues.
+
+    The advice is to repeat the command or, if replies reached a token limit before their first word, to start another
+    run with a higher limit.
+    """
     found = [
         each
         for domain in report.domains.values()

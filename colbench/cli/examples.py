@@ -1,4 +1,4 @@
-"""Example command lines for the help of each command, the first one to try first."""
+"""Example command lines for the help of each command; the first example is the one to try first."""
 
 from __future__ import annotations
 

@@ -28,13 +28,13 @@ def add_to(commands: Any) -> None:
     parser.add_argument("folders", metavar="RUN", nargs="+", help="a run's folder")
     parser.add_argument("--format", choices=FORMATS, required=True, help="format of the files")
     parser.add_argument("--out", metavar="DIR", required=True, help="folder for the files")
-    parser.add_argument(
+    every = parser.add_argument_group("every-eval-ever")
+    every.add_argument(
         "--model",
         metavar="OWNER/NAME",
         default="",
         help="identifier of the model (default: taken from the agent, such as openai:OWNER/NAME)",
     )
-    every = parser.add_argument_group("every-eval-ever")
     every.add_argument(
         "--organization",
         metavar="NAME",
@@ -82,7 +82,7 @@ def _check(args: argparse.Namespace) -> None:
     hub = args.format == "hf-eval-results"
     if hub and not args.dataset:
         raise UserError("--dataset: set the benchmark's dataset repository, such as me/colbench")
-    for name in ("organization", "relationship") if hub else ("dataset", "source"):
+    for name in ("model", "organization", "relationship") if hub else ("dataset", "source"):
         if getattr(args, name):
             raise UserError(f"--{name}: not used by --format {args.format}; leave it out")
     if hub:

@@ -1,8 +1,8 @@
 """`colbench tasks validate`: check that tasks can be scored: every reference must score 1 and an empty answer 0.
 
-In frontend design, two renders of the reference must also be equal. Returns 1 if a task fails one of these checks
-(references must score 1 in the default mode only) or a row of a task file is malformed. Rows that repeat a task, and
-facts that no question can match, are only listed.
+In frontend design, two renders of the reference must also be equal. Returns 1 if a task fails one of these checks in
+the default scoring mode, or if a row of a task file is malformed. Rows that repeat a task, and facts that no question
+can match, are only listed.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from colbench.cli.files import add_overwrite, written_whole
 from colbench.command import describe
 from colbench.config import RunConfig
 from colbench.errors import UserError
@@ -86,6 +88,7 @@ def add_to(actions: Any) -> None:
         metavar="FILE",
         help="write a task file without the tasks that cannot be scored and without malformed rows",
     )
+    add_overwrite(parser)
     add_config_flags(parser, only=FLAGS)
     parser.set_defaults(run=run)
 
@@ -94,16 +97,24 @@ def run(args: argparse.Namespace) -> int:
     """Print every task with a flaw, and the totals."""
     malformed: list[str] = []
     config, tasks = find_tasks(read_source(args), malformed)
-    checks = asyncio.run(_check_all(tasks, config))
-    found = replace(
-        summary(config.tasks, checks, malformed),
-        repeated=repeated(tasks),
-        unmatched=unmatched(tasks),
-    )
-    _print_json(found) if args.json else _print(found, checks)
-    if args.exclude:
-        _write_sound(Path(args.exclude), tasks, checks)
+    with _written(args) as file:
+        checks = asyncio.run(_check_all(tasks, config))
+        found = replace(
+            summary(config.tasks, checks, malformed),
+            repeated=repeated(tasks),
+            unmatched=unmatched(tasks),
+        )
+        _print_json(found) if args.json else _print(found, checks)
+        if file:
+            _write_sound(file, args.exclude, tasks, checks)
     return 0 if all(check.sound for check in checks) and not malformed else 1
+
+
+def _written(args: argparse.Namespace) -> AbstractContextManager[Path | None]:
+    """Return the context of the file to write; its value is None without `--exclude`."""
+    if not args.exclude:
+        return nullcontext()
+    return written_whole(Path(args.exclude), overwrite=args.overwrite, flag="--exclude")
 
 
 async def _check_all(tasks: Sequence[Task], config: RunConfig) -> list[TaskCheck]:
@@ -169,14 +180,17 @@ def _mean_floors(floors: Sequence[dict[str, dict[str, float]]]) -> dict[str, dic
     }
 
 
-def _write_sound(path: Path, tasks: Sequence[Task], checks: Sequence[TaskCheck]) -> None:
+def _write_sound(
+    file: Path, shown: str, tasks: Sequence[Task], checks: Sequence[TaskCheck]
+) -> None:
+    """Write the tasks without a flaw to a file; `shown` is its final path."""
     from colbench.numbers import count
 
     sound = [task for task, check in zip(tasks, checks, strict=True) if check.sound]
     if not sound:
-        raise UserError(f"--exclude {path}: no task remains, so nothing was written")
-    path.write_bytes(b"".join(encode_lines(sound)))
-    print(f"{path}: {len(sound)} of {count(len(tasks), 'task')}", file=sys.stderr)
+        raise UserError(f"--exclude {shown}: no task remains, so nothing was written")
+    file.write_bytes(b"".join(encode_lines(sound)))
+    print(f"{shown}: {len(sound)} of {count(len(tasks), 'task')}", file=sys.stderr)
 
 
 def _print_json(found: Summary) -> None:

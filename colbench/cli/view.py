@@ -346,7 +346,7 @@ def _result(score: Score, domain: Domain) -> Iterator[str]:
 
 
 def _worth(score: Score, domain: Domain) -> str:
-    """Return a score in words: the primary metric, or all metrics if the domain (pages) has no measure of success."""
+    """Return a score in words: the primary metric, or all metrics in a domain without a success metric (frontend)."""
     if score.value is None and (domain.success or not score.metrics):
         return "not scored"
     if domain.success:

@@ -1,5 +1,5 @@
-// The tasks with different results, and the dialogues of one task side by side. The HTML in a block was escaped when the
-// page was made; everything else is set as text.
+// The tasks with different results, and the dialogues of one task side by side. The HTML of the dialogues is in
+// compressed blocks; its texts were escaped when the page was made. Everything else is set as text.
 "use strict";
 
 const FIRST_ROWS = 100;
@@ -57,7 +57,7 @@ class TaskList {
       make("td", { class: "wider" }, task.family), ...task.values.map(cell));
   }
 
-  /** The HTML about a task; decompresses its block. */
+  /** Return the HTML about a task; decompress the block that contains it, if this was not done before. */
   async detail(task) {
     const number = Math.floor(task.order / this.size);
     if (!this.unpacked.has(number)) this.unpacked.set(number, await unpack(this.packed[number].textContent));

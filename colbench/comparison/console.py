@@ -1,4 +1,4 @@
-"""A comparison as text for the terminal: two runs measure by measure, more runs side by side and pair by pair."""
+"""A comparison as text for the terminal: a table of measures for two runs, tables of runs and pairs for more runs."""
 
 from __future__ import annotations
 

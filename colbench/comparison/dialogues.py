@@ -49,7 +49,7 @@ class Dialogue(Struct, frozen=True, kw_only=True):
     answer: str
     score: str
     outcome: str
-    """`succeeded` or the failure class, such as `guessed`; empty if unscored or if the domain has no success."""
+    """`succeeded` or the failure class, such as `guessed`; empty if unscored or if the domain has no success metric."""
     verdict: str
     """The outcome in words."""
     remarks: Sequence[str]

@@ -90,7 +90,7 @@ class Pair(Struct, frozen=True, kw_only=True):
     theirs_failed: dict[str, int] | None
     """Number of cells that only the first run solved, by the failure class of the second run in these cells.
 
-    None in a domain without success.
+    None in a domain without a success metric.
     """
     mine_failed: dict[str, int] | None
 
@@ -101,7 +101,7 @@ class RunMeans(Struct, frozen=True, kw_only=True):
     means: dict[str, Interval]
     """Means by measure."""
     outcomes: dict[str, int] | None
-    """Number of scored cells by outcome: `succeeded` or a failure class; None in a domain without success."""
+    """Number of scored cells by outcome: `succeeded` or a failure class; None in a domain without a success metric."""
 
 
 class TaskDifference(Struct, frozen=True, kw_only=True):

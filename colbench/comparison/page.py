@@ -120,7 +120,7 @@ def render_page(comparison: Comparison, runs: Sequence[Run], *, large: int = LAR
 def _most_different(
     found: DomainComparison, runs: Sequence[Run], large: int
 ) -> Sequence[TaskDifference]:
-    """Return the tasks that differ most: as many as have at most `large` dialogues in total, but at least one task."""
+    """Return the tasks that differ most. They have at most `large` dialogues in total, unless this is a single task."""
     trials = sum(run.config.trials for run in runs)
     return found.differing[: max(1, large // trials)]
 

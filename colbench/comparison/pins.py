@@ -108,7 +108,7 @@ def notes(runs: Sequence[Run], mode: str, compared: Mapping[str, DomainCompariso
 
 
 def _scored_tasks(domain: DomainComparison) -> int:
-    """Return the number of tasks that both runs of a pair have scored: the smallest number of any pair."""
+    """Return the number of tasks that both runs of a pair have scored, for the pair with the fewest such tasks."""
     found = (pair.differences.get(domain.headline) for pair in domain.pairs)
     return min(each.tasks if each else 0 for each in found)
 
@@ -137,7 +137,7 @@ def _by_run(numbers: Sequence[int]) -> str:
 
 
 def _planned(run: Run) -> set[TaskKey]:
-    """Return the tasks on which a run plans or has dialogues. A narrower selection keeps earlier dialogues."""
+    """Return the tasks on which a run plans or has dialogues; an earlier selection may have included further tasks."""
     config = run.config
     return _played(run) | {
         (task.id, task.hash)
@@ -170,9 +170,10 @@ def _human(run: Run, domains: Collection[str]) -> dict[str, str]:
 
 
 def _resources(run: Run, parts: Collection[str], domains: Collection[str]) -> dict[str, str]:
-    """Return the pins named in `parts`, such as ColBench's version; of the packages, only those of `domains`.
+    """Return the pins named in `parts`, such as ColBench's version; the pin `domains` is limited to the given domains.
 
-    `parts`: the names of the pins that all runs have. Other pins belong to domains that some run lacks.
+    `parts`: the names of the pins that all runs have. Other pins belong to domains that some run lacks. The pin
+    `domains` contains the packages of third-party domains.
     """
     found = {name: each for name, each in run.record.pins.items() if name in parts}
     if "domains" in found:

@@ -1,4 +1,4 @@
-"""A process that audits the finished dialogues of a run, while the run's event loop serves the others.
+"""A process that makes the audits (`colbench.audits`) of finished dialogues, while the run's process serves the others.
 
 Messages are answered in order. A task is not sent again while both processes remember it. If the audit process is lost,
 the run's own process audits the dialogues.

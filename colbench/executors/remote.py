@@ -92,7 +92,11 @@ class RemoteExecutor(ABC):
 
 
 def _given_up(job: Job, lost: WorkerError) -> Rollout:
-    """Return the failed rollout of a job that lost several workers; keep the dialogue of an earlier attempt, if any."""
+    """Return the rollout of a job whose workers were lost too often.
+
+    It is a failed rollout without turns or, if `job` has a rollout of an earlier attempt (`kept`), that rollout. If the
+    earlier rollout is settled, the failure replaces its scores.
+    """
     failure, kept = failure_of(lost), job.kept
     if kept:
         return replace(kept, failure=failure, scores={}) if kept.settled else kept

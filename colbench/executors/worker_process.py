@@ -91,5 +91,5 @@ def _obituary(code: int) -> str:
 
 
 def _path() -> list[str]:
-    """Return the entries of the module search path, as absolute paths."""
+    """Return the entries of the module search path as absolute paths; "" (the current folder) is left unchanged."""
     return [os.path.abspath(entry) if entry else "" for entry in sys.path]

@@ -35,7 +35,7 @@ from colbench.models.servers import current_servers
 from colbench.participants import LEAVING
 
 STOP_GRACE = 4.0
-"""Seconds that a worker has to stop. Unless the run is interrupted, agent and human get `LEAVING` more seconds."""
+"""Seconds within which a worker must stop. A worker that has sent `Over` gets `LEAVING` more seconds."""
 
 
 class Host(Protocol):

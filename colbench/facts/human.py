@@ -88,10 +88,10 @@ QUESTION = re.compile(
 
 
 class FactsHuman:
-    """A human that answers from `task.hidden.facts`; the same question to the same task gets the same answer."""
+    """A human that replies from `task.hidden.facts`; the same message about the same task gets the same reply."""
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
-        """Return the human's answer to the last message of the dialogue."""
+        """Return the human's reply to the last message of the dialogue."""
         return Message(role="user", content=answer(task, dialogue[-1].content))
 
 

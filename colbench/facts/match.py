@@ -33,7 +33,7 @@ PAIR = 0.4
 SYNONYM = 0.25
 """Weights of a function word, of a pair of neighboring words, and of a synonym, relative to a content word."""
 SHRINKAGE = 1.5
-"""Number of pseudo-examples with average word shares, added to every class: few real examples then prove little."""
+"""Number of pseudo-examples with average word frequencies, added to every class as smoothing."""
 RARE = 0.002
 """Constant added to every word's average share of examples, so that words that are rare in all classes prove little."""
 LEAST = -3.0

@@ -57,7 +57,7 @@ METRICS = [mean(), stderr(cluster="task")]
 
 @solver
 def dialogue(pictures: bool, settings: dict[str, Any]) -> Solver:
-    """Run the dialogue with the simulated human, by the rules of `colbench.dialogue`.
+    """Return a solver that runs the dialogue with the simulated human, by the rules of `colbench.dialogue`.
 
     `pictures`: True if the model sees pictures of its pages. `settings`: the settings of the session (`session_for`).
     """

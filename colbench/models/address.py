@@ -89,7 +89,7 @@ def api_key_for(base_url: str, variable: str | None) -> str | None:
 
 
 def azure_key(variable: str | None) -> str | None:
-    """Return the key in a variable, by default AZURE_OPENAI_API_KEY; None if only this default is not set.
+    """Return the key in a variable, by default AZURE_OPENAI_API_KEY; None if the default variable is not set.
 
     Raises UserError if the variable is given but not set.
     """

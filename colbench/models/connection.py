@@ -85,8 +85,8 @@ class Connection:
     async def check(self, model: str) -> None:
         """Raise UserError unless the server can be reached and lists the model.
 
-        If the server does not list its models, the model is not checked; the server may accept the key for other
-        requests. Azure is not checked.
+        If the server does not list its models, the model is not checked, even if the reason is a refused key: the
+        server may accept the key for other requests. Azure is not checked.
         """
         if self._deployment:
             return

@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager
 CUT = 0.8
 """The new limit after the server reports overload, as a share of the requests in flight or, if lower, the old limit."""
 RECOVERY = 4.0
-"""Growth of the limit per round up to almost the load at the last refusal; from there, the limit grows by 1 per round.
+"""Growth of the limit per round, which is as many successes as the limit.
 
-A round is as many successes as the limit.
+Once the limit reaches the load at the last refusal minus 1, it grows by only 1 per round.
 """
 
 

@@ -62,7 +62,7 @@ class _Request(Struct, kw_only=True):
     sent_limit: int = 0
     """The token limit of the latest attempt."""
     failures: int = 0
-    """Number of failed requests, including refusals due to overload."""
+    """Number of requests to repeat, including those after overload, an empty reply or a reply cut off."""
     tries: int = 0
     """Number of failed requests that used up a try."""
     spent: float = 0.0
@@ -82,8 +82,8 @@ class OpenAIChat:
     other `fields`, such as `reasoning_effort`, and those of `extra_body` are added to each request. A string with a
     JSON object or list is sent as that object or list.
 
-    Opening the context raises UserError if a server does not answer, refuses the key, or lists its models, but not
-    this one. Azure is not checked.
+    Opening the context raises UserError if a server does not answer, or lists its models, but not this one. The key is
+    checked by the first request. Azure is not checked.
     """
 
     def __init__(

@@ -212,7 +212,7 @@ def current_servers() -> Servers:
 
 
 def waits_told(tell: Callable[[Sequence[Wait]], None]) -> AbstractAsyncContextManager[None]:
-    """Return a context in which `tell` gets the current waits for this event loop's servers whenever they change."""
+    """Return a context manager that passes the waits for this event loop's servers to `tell` whenever they change."""
     told: list[Wait] = []
 
     def look() -> None:

@@ -156,7 +156,7 @@ def _only(cells: Cells, chosen: Sequence[bool]) -> Cells:
 
 
 def compare(domain: Domain, cells: Cells, baseline: Baseline, mode: str) -> WinRate | None:
-    """Return the win rate over the cells of one domain; None if the baseline has no dialogue on these tasks."""
+    """Return the win rate over the baseline in one domain; None if the baseline has no dialogue on these tasks."""
     others = baseline.of(cells.tasks)
     mine, rest = cells.dialogues, [each for row in others for each in row]
     if not rest:

@@ -37,11 +37,11 @@ from colbench.stats import Interval
 SEEN = 0.05
 """Smallest mean to show; a smaller one would be rounded to 0.0."""
 RAREST = 2
-"""Maximum number of decisions to name that were rarely asked for."""
+"""Maximum number of rarely asked decisions to name."""
 LABEL, NOTE = 20, 43
 """Maximum widths of a label and of a line of a note, in terminal columns."""
 TOGETHER = 28
-"""Maximum length of the parts of a note that are never broken across lines; a part ends at a comma or semicolon."""
+"""Maximum length of a part of a note that is kept on one line; a part ends at a comma or semicolon."""
 PARTS, NO_BREAK = re.compile(r"(?<=[,;]) "), "\N{NO-BREAK SPACE}"
 NOTE_LINES = 2
 """Maximum number of lines in a note."""

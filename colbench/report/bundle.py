@@ -16,7 +16,6 @@ import msgspec
 
 from colbench.asking.untold import untold_decisions
 from colbench.domain import Domain, Metric
-from colbench.messages import PUBLIC_MARKER
 from colbench.numbers import measure
 from colbench.presentation import ReportPages
 from colbench.report.cells import Cells, success, value
@@ -150,9 +149,8 @@ class _Packer:
         return msgspec.Raw(msgspec.json.encode(found))
 
     def _turn(self, turn: Turn) -> dict[str, Any]:
-        private, marker, _ = turn.raw.partition(PUBLIC_MARKER)
         return {
-            "private": _cut(private.strip()) if marker else "",
+            "private": _cut(turn.private),
             "said": _cut(turn.said),
             "human": turn.human and _cut(turn.human),
             "asked": turn.asked or [],

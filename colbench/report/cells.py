@@ -69,7 +69,7 @@ class Measured(Struct, frozen=True, kw_only=True):
     cells: dict[str, Cells]
     """The cells of each domain; a domain without planned dialogues, as may occur in a shard, is left out."""
     ignored: int
-    """Number of dialogues that are not planned, or that are about an earlier version of a task."""
+    """Number of dialogues that are not planned, about an earlier version of a task, or replaced by a later dialogue."""
 
 
 class _Row:
@@ -91,7 +91,7 @@ def measure(
     dialogues: Iterable[tuple[int, Rollout]],
     shard: Shard | None = None,
 ) -> Measured:
-    """Measure dialogues, one at a time, and put them into the planned cells by task and trial.
+    """Return the statistics of dialogues in the planned cells, by domain. Dialogues are measured one at a time.
 
     Args:
         tasks: The tasks of the run.

@@ -16,7 +16,7 @@ CLASS_NOTES = {
     "wrong_code": "all decisions were revealed, but the code is wrong",
 }
 RAREST = 5
-"""Maximum number of decisions to name that were rarely asked for."""
+"""Maximum number of rarely asked decisions to name."""
 FEW_DIALOGUES = 5
 """Minimum number of dialogues that must hide a decision for the report to say how often the decision was asked for."""
 

@@ -96,7 +96,7 @@ class Replies(Struct, frozen=True, kw_only=True):
     retries: int
     """Number of requests that failed and were repeated."""
     waited: float
-    """Seconds spent waiting: for a slot, after refusals, and in failed requests."""
+    """Seconds spent waiting: for a slot, in failed requests, and after failed requests."""
 
 
 class Cost(Struct, frozen=True, kw_only=True):
@@ -209,7 +209,7 @@ class FollowedReport(Struct, frozen=True, kw_only=True):
     """Number of dialogues in which a difference was pointed out."""
     differences: int
     metrics: dict[str, Interval]
-    """Shares of a dialogue's differences, by name."""
+    """Mean shares of a dialogue's differences, by outcome, such as `differences_fixed`."""
 
 
 class FailedReport(Struct, frozen=True, kw_only=True):
@@ -250,7 +250,7 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     tasks: int
     trials: int
     cells: int
-    """Number of planned cells: tasks times trials."""
+    """Number of planned cells: tasks times trials, or fewer in a shard."""
     missing: int
     """Planned cells that have no rollout yet; they are unscored."""
     unjudged: int
@@ -283,7 +283,7 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     outcomes: dict[str, int] = {}
     """Number of answers that could not be measured, by `Score.outcome`, such as `varies`."""
     notes: tuple[Reason, ...] = ()
-    """Remarks of the verdicts, the most frequent first."""
+    """Remarks of the verdicts, sorted by frequency: first on answers that could not be measured, then on others."""
     win_rate: WinRate | None = None
     """The win rate over the baseline; None without a baseline that has tasks of this domain."""
     asking: AskingReport | None = None

@@ -89,7 +89,7 @@ function marks(task) {
   return make("span", {}, span, reasons.length ? " " : "", shown);
 }
 
-/** How many of the hidden decisions were told, over the trials. */
+/** A text such as "3 of 5": how many hidden decisions were revealed, summed over the trials. */
 function toldOf(task) {
   const known = task.trials.map((trial) => trial && trial.told).filter(Boolean);
   const sum = (place) => known.reduce((total, each) => total + each[place], 0);
@@ -213,7 +213,7 @@ function measured(task, order, modes) {
   };
 }
 
-/** The order in which tasks are shown first: failed ones by their score, then unscored ones, then the others. */
+/** The sort key of the initial order: tasks that failed in a trial (by score), unscored tasks, then the others. */
 function badness(task) {
   if (task.value === null) return 1.5;
   return task.success === 1 ? 2 + task.value : task.value;
@@ -312,7 +312,7 @@ function humanSaid(turn) {
 
 const names = (decisions) => decisions.map((name) => name.replaceAll("_", " ")).join(", ");
 
-/** Decisions that were never told, guessed, or ignored. */
+/** Decisions that were never revealed, that were guessed right, or that were revealed but ignored. */
 function decisions(rollout) {
   const lines = [["Never revealed", rollout.untold], ["Guessed right", rollout.guessed], ["Revealed but ignored", rollout.ignored]];
   const shown = lines.filter(([, found]) => found.length);

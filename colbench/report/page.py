@@ -1,4 +1,4 @@
-"""`report.html`: one file that works offline, makes no network request and needs no other file.
+"""`report.html`: a page that works offline, makes no network request and loads no other file.
 
 The dialogues of a large run are on further pages, `dialogues.html`, `dialogues-2.html` and so on. Further pages of a
 domain, such as pictures of the designs, are linked (`Domain.report_pages`).

@@ -45,7 +45,7 @@ def scorers(dialogues: Iterable[DialogueStats], mode: str) -> dict[str, int]:
 def mode_report(
     cells: Cells, mode: str, domain: Domain, lead: Metric, metrics: Sequence[Metric]
 ) -> ModeReport:
-    """Return the verdicts of one mode; `metrics`: the metrics that may be reported."""
+    """Return the results of one scoring mode; `metrics`: the metrics that may be reported."""
     values = cells.clusters(lambda each: value(each, mode, lead))
     successes = cells.clusters(lambda each: success(each, mode))
     scored = sum(map(len, values))

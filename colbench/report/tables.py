@@ -45,7 +45,7 @@ class Table(Struct, frozen=True, kw_only=True):
     heads: Sequence[str]
     rows: Sequence[Row]
     kind: str = ""
-    """`metrics`: on a phone the columns after the first three are left out."""
+    """Style of the table: `metrics` for a table of which a phone shows only the first three columns."""
 
 
 EMPTY = Cell(NOTHING)

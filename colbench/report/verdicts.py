@@ -51,7 +51,7 @@ def metrics_taken(
 
 
 def floors(cells: Cells, domain: Domain, metrics: Sequence[Metric]) -> dict[str, dict[str, float]]:
-    """Return the mean of each metric over the tasks, for each baseline answer that is given without a dialogue."""
+    """Return, for each floor, the mean of each metric over the tasks."""
     known = cells.clusters(lambda each: each.floors)
     names = dict.fromkeys(
         [*domain.floors, *(name for row in known for each in row for name in each)]

@@ -22,7 +22,7 @@ from colbench.stats import Interval
 SCHEMA = "0.3.0"
 BENCHMARK = "colbench"
 SELF_DEPLOYED = frozenset({"local", "vllm"})
-"""Agents whose model runs on the evaluator's own machine."""
+"""Prefixes of agent specs, such as `local:`, whose model runs on the evaluator's own machine."""
 LEVEL = 0.95
 Relationship = Literal["first_party", "third_party", "collaborative", "other"]
 

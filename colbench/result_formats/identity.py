@@ -10,7 +10,7 @@ from colbench.errors import UserError
 from colbench.run import Run
 
 MODELS = frozenset({"azure", "local", "openai", "vllm"})
-"""Agents that are a model, with the model's name after the colon."""
+"""Prefixes of agent specs in which the model's name follows the colon."""
 OWNER_NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)+")
 
 

@@ -46,7 +46,7 @@ class CodeSandbox:
 
     @property
     def environment(self) -> str:
-        """The tier, interpreter and limits, as recorded in every score."""
+        """The tier, Python version, packages and limits, as recorded in every score."""
         if self._tier is None:
             raise SandboxError("the sandbox must be used inside `async with`")
         version = f"{sys.version_info.major}.{sys.version_info.minor}"

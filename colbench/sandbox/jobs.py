@@ -12,7 +12,7 @@ from colbench.command import printable
 Namespace = Literal["module", "split"]
 """The way in which a source is executed.
 
-`module`: as a module, in which every top-level name is visible everywhere. `split`: as in the released scorer, with
+`module`: as a module, in which every top-level name is visible everywhere. `split`: as in the paper's scorer, with
 globals separate from locals, so that no function sees a top-level name.
 """
 Status = Literal["value", "error", "timeout", "skipped"]

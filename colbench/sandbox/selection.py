@@ -51,11 +51,11 @@ class TierReport(Struct, frozen=True, kw_only=True):
     reason: str = ""
     """The reason why the tier does not work."""
     remedy: str = ""
-    """How to make the tier work."""
+    """Instructions to make the tier work."""
 
 
 def probe() -> list[TierReport]:
-    """Try every tier, strongest first. Do not call this from a running event loop."""
+    """Try every tier, and return the reports, strongest tier first. Do not call this from a running event loop."""
     return asyncio.run(_probe())
 
 
@@ -64,8 +64,8 @@ async def choose(
 ) -> tuple[Tier, Worker]:
     """Return a tier that works on this machine, and its first worker, which is already running.
 
-    The tier is the one called `name`, or the strongest permitted tier that works if `name` is None. Raises UserError if
-    no permitted tier works; the message gives the reason and the fix for each tier.
+    The tier is the one called `name` or, if `name` is None, the strongest permitted tier that works. Raises UserError
+    if no permitted tier works; the message gives the reason and the fix for each tier.
     """
     reasons = []
     for tier in _admissible(name, allow_unsafe):

@@ -46,7 +46,7 @@ class Tier(Struct, frozen=True, kw_only=True):
     name: str
     words: str
     remedy: str
-    """How to make the tier work on a machine where it does not."""
+    """Instructions for a machine on which the tier does not work yet."""
     bubblewrap: bool = False
     unshare: bool = False
     landlock: bool = False

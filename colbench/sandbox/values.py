@@ -2,15 +2,15 @@
 
 The harness never rebuilds a value, so it never runs a candidate's code, such as `__eq__`, `__hash__` or `__repr__`. Two
 values are compared by their normal forms: texts that are equal exactly when the values are equal by Python's `==`.
-Numbers are exact rationals, and sets and dicts are sorted by the normal forms of their contents, so that no hash is
-ever computed from a candidate's data.
+Numbers are exact rationals (for an exception, see `_FAR_EXPONENT`), and sets and dicts are sorted by the normal forms
+of their contents, so that no hash is ever computed from a candidate's data.
 
 The default policy deliberately differs from `==` for three kinds of values. The members of `dict.values()` are compared
 in order (Python compares the views by identity). Numpy arrays and pandas frames are equal if their shapes and all their
 parts are equal. NaN is equal to NaN. In the official policy, none of these values is equal to anything.
 
 In both policies, if both values contain an OrderedDict, all OrderedDicts in them are compared in order, and none equals
-a plain dict. If both values contain a Counter, Counters are compared without zeros.
+a plain dict. If both values contain a Counter, Counters are compared without their counts of zero.
 """
 
 from __future__ import annotations
@@ -28,9 +28,13 @@ MAX_DEPTH = 500
 _PAIRWISE = ("ordered", "counter")
 _FAR_EXPONENT = 400
 """Maximum absolute exponent, and maximum length as text, of a decimal that is converted to a rational. Without
-this limit, a short text such as `1e4999` would become thousands of digits."""
+this limit, a short text such as `1e4999` would become thousands of digits. A decimal beyond it can equal only other
+decimals beyond it."""
 _LONG_RANGE = 1000
-"""Maximum number of digits in a range whose last number is computed, because the division takes quadratic time."""
+"""Maximum length of the hexadecimal start, stop and step of a range.
+
+The last number of a longer range is not computed, because the division takes quadratic time.
+"""
 
 
 _BY_PARTS = ("values", "array", "frame", "series")
@@ -101,7 +105,8 @@ class _Normal:
     """The normal forms of values under one policy.
 
     `special` contains `ordered` or `counter` if that tag occurs in both values. With `ordered`, OrderedDicts are
-    compared in order; without it, as dicts. With `counter`, Counters are compared without zeros; without it, as dicts.
+    compared in order; without it, as dicts. With `counter`, Counters are compared without
+    their counts of zero; without it, as dicts.
     """
 
     def __init__(self, policy: Policy, special: frozenset[str]) -> None:
@@ -184,7 +189,7 @@ class _Normal:
         return self.mapping(pairs)
 
     def counter(self, pairs: Any) -> str:
-        """Return a Counter's normal form. Each count is normalized once: twice would take exponential time."""
+        """Return a Counter's normal form. Each count is normalized once; twice is exponential in nested Counters."""
         forms = [(self.of(key), self.of(count)) for key, count in pairs]
         if "counter" in self.special:
             zero = _rational(0, 1)
@@ -211,7 +216,7 @@ class _Normal:
         return f"aware({microseconds - offset:d})"
 
     def by_parts(self, tag: str, parts: Any) -> str:
-        """Return the normal form of a value that `==` compares part by part, such as an array.
+        """Return the normal form of a value that is compared part by part, such as an array or `dict.values()`.
 
         Raises `_UnequalError` in the official policy, where such a value equals nothing.
         """

@@ -1,10 +1,11 @@
 """A running job: the results so far, and the calls left for the next child process.
 
-A child gets all calls left in one namespace, but only the budget of a single call. Every call that it finishes has
-therefore stayed within the budget, even if the child is not trusted. If a child uses up its budget after finishing some
-calls, the next child gets the remaining calls and a full budget. If a child uses up its budget before finishing any
-call, its first call exceeded the budget. If a child dies in another way, the call in which it died fails. Each
-namespace has its own children, unless the first child finds that an answer behaves the same in both namespaces.
+A child gets all calls that are left in one namespace (`jobs.Namespace`), but only the budget of a single call. Every
+call that it finishes has therefore stayed within the budget, even if the child is not trusted. If a child uses up its
+budget after finishing some calls, the next child gets the remaining calls and a full budget. If a child uses up its
+budget before finishing any call, its first call exceeded the budget. If a child dies in another way, the call in which
+it died fails. Each namespace has its own children, unless the first child finds that an answer behaves the same in both
+namespaces.
 """
 
 from __future__ import annotations

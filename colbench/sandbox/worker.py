@@ -143,7 +143,7 @@ class Worker:
         self._answers.clear()
 
     def _last_words(self) -> str:
-        """Return the last line on standard error of a server that did not start."""
+        """Kill a server that did not start, and return the last line of its standard error; "" if it wrote nothing."""
         self._process.kill()
         text = self._process.communicate()[1].decode(errors="replace").strip()
         return text.splitlines()[-1] if text else ""

@@ -24,7 +24,7 @@ class KeylessHuman:
         self._humans = {}
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message | str:
-        """Return the human's answer to the agent's last message."""
+        """Return the human's reply to the agent's last message."""
         if task.domain not in self._humans:
             resources = self._resources.get(task.domain)
             self._humans[task.domain] = get_domain(task.domain).keyless_human(resources)

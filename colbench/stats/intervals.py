@@ -41,7 +41,7 @@ class Interval(Struct, frozen=True, kw_only=True):
     high: float | None
     method: Literal["bootstrap", "exact", "none"]
     """`bootstrap`: percentiles of resampled means. `exact`: all tasks have the same value, see `equal_interval`.
-    `none`: there is no interval, because there is no task, or all values are equal and have no bounds."""
+    `none`: the interval cannot be computed, because tasks are missing, or all values are equal and unbounded."""
 
 
 def mean(values: Sequence[float]) -> float:

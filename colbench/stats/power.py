@@ -30,7 +30,7 @@ def least_detectable(deviation: float, tasks: int) -> float:
 
 
 def tasks_needed(difference: float, deviation: float) -> int | None:
-    """Return the number of tasks with which `difference` is just detectable; None if it is 0, except for rounding.
+    """Return the number of tasks with which `difference` is just detectable; None if that is 0 within rounding error.
 
     `deviation`: the standard deviation of the tasks' differences.
     """
@@ -42,8 +42,8 @@ def tasks_needed(difference: float, deviation: float) -> int | None:
 def trials_needed(difference: float, between: float, within: float, tasks: int) -> int | None:
     """Return the smallest number of trials per task that makes `difference` detectable.
 
-    The result is None if `difference` is 0, except for rounding, or if no number of trials is enough, because the tasks
-    differ too much or are fewer than `FEWEST`. `between`, `within`: see `variances`.
+    The result is None if `difference` is 0 within rounding error, or if no number of trials is enough, because the
+    tasks differ too much or are fewer than `FEWEST`. `between`, `within`: see `variances`.
     """
     if abs(difference) <= ROUNDING or tasks < FEWEST:
         return None

@@ -1,4 +1,4 @@
-"""What happened to each hidden decision of a task in one dialogue: was it asked for, revealed, and followed?"""
+"""The state of each decision of a task in one dialogue: whether it was stated, asked for, revealed and followed."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
     """The row of one dialogue in the list, and the dialogue's position in the file."""
 
     run: str
-    """Name of the run's index."""
+    """Name of the run in the viewer."""
     number: int
     """The row's index, from 0."""
     key: str
@@ -204,7 +204,7 @@ class RunIndex:
 
 
 def _planned(run: Run) -> int:
-    """Return the number of planned dialogues; 0 for a shard of unknown tasks."""
+    """Return the number of planned dialogues; 0 for a shard whose tasks cannot be loaded."""
     config = run.config
     if config.shard is None:
         return run.record.tasks.count * config.trials

@@ -12,7 +12,6 @@ from msgspec import Struct
 from colbench.asking.failure_class import FAILURE_CLASSES
 from colbench.command import printable
 from colbench.domain import Domain
-from colbench.messages import PUBLIC_MARKER
 from colbench.numbers import percent
 from colbench.presentation import Comparison, Picture
 from colbench.registry import get_domain
@@ -54,7 +53,7 @@ class Links(Protocol):
 
 
 class Stage(Struct, frozen=True, kw_only=True):
-    """The data of a page on the answer in one turn: its metrics, and its comparison with the hidden target."""
+    """The answer in one turn, as the page shows it: its metrics, and its comparison with the hidden target."""
 
     turn: int
     metrics: str = ""
@@ -149,7 +148,7 @@ def dialogue_page(run: RunIndex, row: Row, links: Links, showing: Showing) -> st
         note=run.note(row),
         labels=run.labels,
         scores=_scores(domain, rollout),
-        turns=[(_private(turn), *_said(domain, turn), turn) for turn in rollout.turns],
+        turns=[(turn.private, *_said(domain, turn), turn) for turn in rollout.turns],
         **_hidden(task, rollout),
     )
 
@@ -194,13 +193,6 @@ def _scores(domain: Domain, rollout: Rollout) -> Mapping[str, Score]:
         for mode, score in rollout.scores.items()
         if mode == domain.modes[0] or first is None or score.value != first.value
     }
-
-
-def _private(turn: Turn) -> str:
-    """Return the agent's private text."""
-    private, marker, _ = turn.raw.partition(PUBLIC_MARKER)
-    parts = (turn.thoughts.strip(), private.strip() if marker else "")
-    return "\n\n".join(part for part in parts if part)
 
 
 def _said(domain: Domain, turn: Turn) -> tuple[str, str]:

@@ -47,11 +47,11 @@ SINGLE_PROCESS = (
 
 
 class LocalAgent(PromptedAgent):
-    """The agent `local:FOLDER` or `local:OWNER/NAME[@REVISION]`, whose replies are sampled as those of `openai:` are.
+    """The agent `local:FOLDER` or `local:OWNER/NAME[@REVISION]`, with the same prompts and temperature as `openai:`.
 
     `dtype` is the weights' data type, `rows` the maximum number of replies in a batch. `template_args` is a JSON object
     with variables of the chat template. With `answers=False`, replies that are answers are drawn again (`no_answer`).
-    Raises UserError if `model` is not a checkpoint or `template_args` not such an object.
+    Raises UserError if `model` is not a checkpoint, or `template_args` is not such an object.
     """
 
     single_process = SINGLE_PROCESS
@@ -180,7 +180,7 @@ class LocalChat:
         self._waiting.append(asked)
         if self._work is None or self._work.done():
             self._work = asyncio.create_task(self._answer())
-        with waiting():  # the model serves both roles and many dialogues
+        with waiting():  # not the speaker's own time: others use the same model
             said = self._message(prompt, await asked.reply, tokens=tokens)
         return replace(said, content=begun + said.content)
 

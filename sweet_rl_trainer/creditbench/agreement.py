@@ -36,7 +36,7 @@ BOUNDS = {"spearman": (-1.0, 1.0), "kendall": (-1.0, 1.0)}
 
 
 class Scored(Struct, frozen=True, kw_only=True):
-    """A task with its states, and the score of each candidate of each state; a score may be None."""
+    """A task with its states, and the scores of each state's candidates; None for a candidate without a score."""
 
     bench: Bench
     scores: tuple[tuple[float | None, ...], ...]

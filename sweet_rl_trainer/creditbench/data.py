@@ -110,7 +110,7 @@ def _drop_others(folder: Path, tasks: Sequence[Task], made: Made) -> None:
 
 
 def _same(folder: Path, tasks: Sequence[Task]) -> int:
-    """Return the number of tasks at the beginning of a folder's data that are those of `tasks`."""
+    """Return the number of leading tasks in a folder's data that match the leading ones of `tasks`."""
     pairs = zip(read_lines(folder / STATES, TaskStates), tasks, strict=False)
     same = takewhile(
         lambda pair: (pair[0].task_id, pair[0].task_hash) == (pair[1].id, pair[1].hash), pairs

@@ -5,13 +5,13 @@ A truth defines value by a belief about the open decisions and by the policy tha
 | truth | belief | policy from the next turn on |
 |---|---|---|
 | `optimal` | the generator's population | the best one |
-| `policy` | the generator's population | that of the demonstrators, without slips, with a new persona in each turn |
+| `policy` | the generator's population | that of the demonstrators, with correct code and a new persona in each turn |
 | `hindsight` | the choices of the task's author, with certainty | the same as for `policy` |
 
 The reward of a dialogue is the reward of its answer minus the cost κ of each question. The value of a question is the
 expected value of the state after the human's reply, minus κ. In the last turn it is −κ, since no answer follows. The
-value of an answer is its expected reward. Each truth exists for two measures of the reward, which end its name:
-`optimal tests`, `optimal success`.
+value of an answer is its expected reward. Each truth exists for two measures of the reward; its full name ends in the
+measure: `optimal tests`, `optimal success`.
 """
 
 from __future__ import annotations

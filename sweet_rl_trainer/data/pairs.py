@@ -2,7 +2,7 @@
 
 | rule | chosen | rejected |
 |---|---|---|
-| `best-vs-worse` | the best dialogue, with reward 1 or more | every dialogue with a smaller reward (released rule) |
+| `best-vs-worse` | the best dialogue, with reward 1 or more | every dialogue with a smaller reward (released code) |
 | `all-ordered` | every dialogue | every dialogue with a reward smaller by at least the margin (paper: frontend, 0.1) |
 
 `match_turns` pairs only dialogues with the same number of turns, so that a critic cannot learn from length.

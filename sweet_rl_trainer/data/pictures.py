@@ -1,4 +1,4 @@
-"""Pictures of pages, scaled down to the model's limit, and stored in a folder by their content.
+"""Pictures of pages, resized to the model's limits, and stored in a folder by their content.
 
     FOLDER/NAME.png          NAME is the SHA-256 of the file
     FOLDER/pages-SIZE.jsonl  an index of the pages with the name of each picture, so that a page is rendered once for
@@ -62,7 +62,7 @@ class Album:
         return {kept.page: kept.picture for kept in map(_line, lines) if kept}
 
     def add(self, page: str, png: bytes) -> Picture:
-        """Shrink the picture of a page and store it; `page` is the page's digest."""
+        """Resize the picture of a page, store it, and return its entry; `page` is the page's digest."""
         from PIL import Image
         from PIL.Image import Resampling
         from transformers.models.qwen2_vl.image_processing_qwen2_vl import smart_resize

@@ -51,11 +51,11 @@ def read_run(
     """Return the scored dialogues of a run, rewarded by the default scoring mode.
 
     `tasks` are the run's tasks, by default loaded from the source in `run.json`; a rollout's task is found by its hash.
-    `system` is a file's text, "" for no prompt, or None: an agent's system prompt, which rollouts do not contain
-    (`system_prompt`). `{max_turns}` in the prompt becomes the run's turn limit. Rollouts do not contain the
-    pictures shown to an agent either, so the trajectories lack them. Dialogues that ended in a failure, or lack turns
-    or a reward, are left out and counted by reason in `dropped`. Raises DataError if a task is missing or changed, or
-    if no dialogue is left.
+    `system` is the agent's system prompt, which rollouts do not contain: a file's text, "" for no prompt, or None to
+    find the prompt through the run's record (`system_prompt`). `{max_turns}` in the prompt becomes the run's turn
+    limit. Rollouts do not contain the pictures shown to an agent either, so the trajectories lack them. Dialogues that
+    ended in a failure, or lack turns or a reward, are left out and counted by reason in `dropped`. Raises DataError if
+    a task is missing or changed, or if no dialogue is left.
     """
     record, recorded = RunFolder(folder).record(), _recorded(folder)
     if tasks is None:

@@ -184,7 +184,7 @@ def _joined(turns: Sequence[TurnTokens]) -> Tokens:
     pieces = [(turns[0].prompt, OUTSIDE), (turns[0].reply, 0)]
     for number, (last, turn) in enumerate(pairwise(turns), start=1):
         rest = turn.prompt[len(last.prompt) + len(last.said) :]
-        written = 1 if rest[:1] == last.reply[-1:] else 0  # the token that ended the reply
+        written = 1 if rest[:1] == last.reply[-1:] else 0  # the end token is in last.reply
         pieces += [(rest[written:], OUTSIDE), (turn.reply, number)]
     return _tokens(pieces)
 

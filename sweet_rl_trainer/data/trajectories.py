@@ -14,7 +14,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from colbench.messages import ANSWER_MARKER, PUBLIC_MARKER, Message
+from colbench.messages import ANSWER_MARKER, Message, split_private
 from colbench_tasks.trajectories import Trajectory as Recorded
 
 EndedBy = Literal["answer", "limit", "unknown"]
@@ -107,9 +107,7 @@ def from_official(
 
 
 def _ended_by(replies: Sequence[str]) -> EndedBy:
-    last = replies[-1]
-    public = last.partition(PUBLIC_MARKER)[2] if PUBLIC_MARKER in last else last
-    if ANSWER_MARKER in public:
+    if ANSWER_MARKER in split_private(replies[-1])[1]:
         return "answer"
     return "limit" if len(replies) == OFFICIAL_LIMIT else "unknown"
 

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any
 
 from colbench.errors import DataError
-from colbench.messages import PUBLIC_MARKER
+from colbench.messages import split_private
 from colbench.pages.extract import extract_page, target_page
 from colbench.registry import get_domain
 from sweet_rl_trainer.data.pictures import Picture
@@ -101,7 +101,7 @@ class VisionChat:
         conversation.append({"role": role, "content": content})
 
     def _reply(self, reply: str, domain: str, pictures: list[Picture]) -> list[dict[str, str]]:
-        said = shown(reply)
+        said = split_private(reply)[1]
         page = extract_page(said)
         picture = self._look(page) if page else None
         if page and not self._read_pages:
@@ -149,12 +149,7 @@ class VisionChat:
             yield from [token] * next(sizes) if token == self._image else [token]
 
 
-def shown(reply: str) -> str:
-    """Return the public part of a reply, which the human sees; it includes the answer."""
-    return reply.partition(PUBLIC_MARKER)[2] if PUBLIC_MARKER in reply else reply
-
-
 def pages_of(trajectory: Trajectory) -> Iterator[str]:
     """Yield the pages of a dialogue, the hidden one first."""
     yield target_page(trajectory.privileged)
-    yield from filter(None, (extract_page(shown(reply)) for reply in trajectory.replies))
+    yield from filter(None, (extract_page(split_private(reply)[1]) for reply in trajectory.replies))

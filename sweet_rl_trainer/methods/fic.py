@@ -57,7 +57,7 @@ from sweet_rl_trainer.pipeline.stage import Amount, Job, Known, Stage
 from sweet_rl_trainer.settings import Count, Precision, TrainSettings
 
 ANSWERS = "answers"
-"""The input with the teacher's answers."""
+"""Name of the stage's input with the teacher's answers."""
 Knows = Literal["everything", "dialogue"]
 
 
@@ -138,7 +138,7 @@ class View(Struct, frozen=True, kw_only=True):
 
 
 def answer(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
-    """Sample the teacher's answers. Raises UserError if no task of the dialogues can be stated in one message."""
+    """Sample the teacher's answers. Raises UserError if no answered dialogue is about a task with known decisions."""
     lost = Counter[str]()
     views = _views(load(recipe.data, job.inputs), job.inputs, recipe, lost)
     if not views:
@@ -224,7 +224,7 @@ def single_turn(dialogue: Trajectory, task: Task, knows: Knows) -> Trajectory:
 def _sides(
     view: View, answered: Candidates, chat: Chat, max_length: int, lost: Counter[str]
 ) -> list[Side]:
-    """Return a `Side` for each answer of the teacher. `lost` counts replies that are too long or contain no answer."""
+    """Return a `Side` for each usable answer. `lost` counts the other replies: those without an answer or too long."""
     replies = tuple(each for each in answered.replies if is_answer(each.text))
     lost["replies of the teacher without an answer"] += len(answered.replies) - len(replies)
     made = encode_candidates(Candidates(turn=view.turn, replies=replies), chat, "trajectory-mean")

@@ -91,7 +91,7 @@ def successes(
 
     With `privileged`, the examples include successes of agents that knew the privileged information c. Each of these
     successes begins with a statement of c, in one of the templates in `privileged`; the templates alternate. Raises
-    DataError if no dialogue without a statement of c remains.
+    DataError if no other success remains.
     """
 
     def imitated(

@@ -102,7 +102,7 @@ class Sweet(Method):
         return {"train": {"epochs": PAPER_ACTOR_EPOCHS}} if table == "actor" else {}
 
     def problems(self, recipe: Recipe) -> Iterator[str]:
-        """Yield the recipe's conflicts, such as scores that the critic is not trained for."""
+        """Yield a message for each conflict in the recipe, such as scores that the critic is not trained for."""
         yield from sample.problems(recipe.table(SampleSettings))
         yield from only_log_ratios("actor", recipe.table(ActorSettings).train)
         yield from _unfit(recipe)
@@ -222,7 +222,7 @@ class SweetStages:
             "concurrency",
         ):  # not part of the key, such as a server's URL
             del settings[name]
-        if not self._sample.all_answers:  # keep the key of recipes without it
+        if not self._sample.all_answers:  # keep the key of recipes made before this setting
             del settings["all_answers"]
         here = self._sample.server == sample.IN_PROCESS
         precision = self._actor.train.precision
@@ -244,7 +244,7 @@ class SweetStages:
         if self._rank.scores != "facts":
             del settings["told_later"]
         if any(term.header for term in TERMS[self._rank.scores]):
-            settings["header"] = True  # rankings that did not yet score the header have another key
+            settings["header"] = True  # new key: older rankings did not score the header
         precision = self._critic.train.precision
         settings["precision"] = precision
         settings["loading"] = plain(loading(precision, self._iteration.recipe.lora))
@@ -309,6 +309,8 @@ def _unfit(recipe: Recipe) -> Iterator[str]:
         yield "actor.imitate 'successes': actor.loss 'nll' imitates every chosen reply; leave actor.imitate at 'chosen'"
     if actor.imitate == "successes" and scores not in CONSEQUENCES:
         yield f"actor.imitate 'successes': rank.scores {scores!r} does not determine which answers succeed"
+    if critic.privileged == "none" and critic.token_weights == "sum":
+        yield "critic.token_weights 'sum' requires a critic that sees the privileged information; set critic.privileged"
     for term in TERMS[scores]:
         if term.of != "critic":
             continue

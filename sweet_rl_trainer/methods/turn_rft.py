@@ -50,8 +50,8 @@ from sweet_rl_trainer.settings import Count, TrainSettings
 class TurnRftSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings for imitating single turns.
 
-    The table `[rank]` sets the cost of a question and the potential's scale, and `[critic]` how `gain` reads the
-    reference.
+    The table `[rank]` sets the cost of a question and the potential's `told_later` and `scale`. For `gain`, `[critic]`
+    sets the precision and the maximum length.
     """
 
     train: TrainSettings
@@ -90,7 +90,7 @@ def _credit(recipe: Recipe) -> dict[str, Any]:
     shared = {"scores": scores, "cost": ranking.cost, "scale": ranking.scale}
     if scores == "facts":
         return {**shared, "told_later": ranking.told_later}
-    critic = recipe.table(CriticSettings)  # the reference is read as a critic is
+    critic = recipe.table(CriticSettings)  # its settings also apply to the reference model
     how = plain(loading(critic.train.precision, recipe.lora))
     reference = {"max_length": critic.max_length, "loading": how}
     return {**shared, "reference": {"precision": critic.train.precision, **reference}}

@@ -21,8 +21,8 @@ ADAPTER_WEIGHTS = "adapter_model.safetensors"
 FILES = ("*.json", "*.txt", "*.jinja", "*.model", WEIGHT_FILES[0], ADAPTER_WEIGHTS)
 """Patterns of the files to download; copies of the weights in other formats do not match."""
 ADAPTERS = "adapter_config.json"
-NAME = r"\w([\w.-]*\w)?"
-HUB_ID = re.compile(rf"(?![^@]*(--|\.\.|\.git(@|$))){NAME}(/{NAME})?(@[^@\s]+)?")
+NAME = r"(?![^/@]{97})\w([\w.-]*\w)?"
+HUB_ID = re.compile(rf"(?![^@]*(--|\.\.|\.git(@|$))){NAME}(/{NAME})?(@[^@\s]+)?", re.ASCII)
 """The IDs that the Hub's client accepts; it raises an error for two dots or dashes in a row, and for `.git`."""
 
 
@@ -62,7 +62,7 @@ def _folder(name: str) -> Path | None:
 
 
 def is_hub_id(name: str) -> bool:
-    """Return True for OWNER/NAME and OWNER/NAME@REVISION."""
+    """Return True if a name has the form of a Hub ID: NAME or OWNER/NAME, with or without @REVISION."""
     return HUB_ID.fullmatch(name) is not None
 
 

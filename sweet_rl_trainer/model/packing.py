@@ -83,7 +83,7 @@ class Row:
     pictures: tuple[str, ...] = ()
     """Names of the pictures of all sequences, in order. A row that has any is run as a padded batch (`vision`)."""
     pixels: Tensor | None = None
-    """[patches, values], float32: the features of the pictures (`vision.Pixels`)."""
+    """[patches, values], float32: the pixel values of the pictures' patches (`vision.Pixels`)."""
     grids: Tensor | None = None
     """[pictures, 3]: the number of patches of each picture in time, height and width."""
 

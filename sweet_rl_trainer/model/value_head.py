@@ -3,9 +3,9 @@
     S(τ) = Σ_i w_i v(x_i),  v(x_i) = h · (last hidden state at token i, including this token)
     L    = −log σ(β (S(τ⁺) − S(τ⁻)))
 
-With token weights `turn-mean`, the score of a turn is the head applied to the mean of its tokens' hidden states. There
-is no reference model and no NLL. The head has no bias and is initialized to 0, so the first scores are 0, the first
-loss is ln 2, and the first step changes only the head. Source: arXiv 2503.15478, Table 3 ("regression head").
+With token weights `turn-mean`, the score of a turn is the head applied to the mean of its tokens' hidden states. The
+loss has no reference model and no NLL. The head has no bias and is initialized to 0, so the first scores are 0, the
+first loss is ln 2, and the first step changes only the head. Source: arXiv 2503.15478, Table 3 ("regression head").
 
 A value model is a token classifier of transformers with one label. It is saved as an ordinary checkpoint with the
 backbone and `score.weight`, which `AutoModelForTokenClassification` can also load. With LoRA, the head is saved with

@@ -1,9 +1,9 @@
 """Inputs for the pictures of a vision value model (`value_head`).
 
 A sequence contains a run of image tokens for each of its pictures, and the names of the pictures. Sequences with
-pictures are not packed: they form one padded batch without shared prefixes. The features of a picture come from the
-model's own image processor, and the positions on three axes (M-RoPE) from the model's own `get_rope_index`, which
-counts them within each sequence of the batch.
+pictures are not packed: they form one padded batch without shared prefixes. The model's own image processor
+computes the pixel values of a picture and its grid of patches. The model's own `get_rope_index` computes the positions
+on three axes (M-RoPE) within each sequence of the batch.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ def unpadded(row: Row, values: Tensor) -> Tensor:
 
 
 class Pixels:
-    """A reader of the pictures in a folder, which computes their features with a model's image processor."""
+    """A reader of the pictures in a folder; a model's image processor computes their pixel values and grids."""
 
     def __init__(self, pictures: Path, processor: Any) -> None:
         self._folder = pictures
         self._processor = processor
 
     def of(self, row: Row) -> Row:
-        """Return the row with the pixels and grids of its pictures added. Raises DataError if a picture is missing."""
+        """Return the row with the pixel values and grids of its pictures. Raises DataError if a picture is missing."""
         if not row.pictures:
             return row
         images = [self._open(name) for name in row.pictures]

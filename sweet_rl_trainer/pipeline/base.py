@@ -1,4 +1,4 @@
-"""The model from which training starts: an existing one, one created for the run, or the export of a stage."""
+"""The model from which training starts: an existing one, one created for the run, or one that a stage exported."""
 
 from __future__ import annotations
 

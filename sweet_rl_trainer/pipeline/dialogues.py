@@ -76,7 +76,7 @@ def evaluate(job: Job, config: RunConfig) -> dict[str, Any]:
 def settings(config: RunConfig) -> dict[str, Any]:
     """Return the values that determine a run's dialogues and scores: the configuration, and the content of its files.
 
-    Settings of scores that have their default are left out: the keys of earlier outputs stay valid.
+    Scoring settings with default values are left out, so that outputs older than these settings keep their keys.
     """
     values, defaults = (msgspec.to_builtins(each) for each in (config, RunConfig()))
     scores = {name: values[name] for name in SCORES if values[name] != defaults[name]}

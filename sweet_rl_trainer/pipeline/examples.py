@@ -169,7 +169,7 @@ def paired(
     privileged: Template | None = None,
     max_length: int,
 ) -> TrainingData:
-    """Return pairs of whole dialogues. Raises DataError if no pair is left to train on."""
+    """Return training data of pairs of whole dialogues. Raises DataError if no pair is left to train on."""
     without = Counter[str]()
 
     def side(

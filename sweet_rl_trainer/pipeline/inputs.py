@@ -27,10 +27,13 @@ from sweet_rl_trainer.pipeline.stage import Source
 ROLLOUTS = "rollouts.jsonl"
 RUNS, OFFICIAL, CHATS, COLLECTED = "runs", "official", "chats", "collected"
 NEGATIVES, TRUNCATED, PRIVILEGED = "negatives", "truncated", "privileged"
-"""Names of inputs, each followed by a number. The recipe collects the inputs `truncated` and `privileged`."""
+"""Names of a stage's inputs, without their number (`runs0`, `runs1` …).
+
+The stages of the recipe collect the inputs `collected`, `truncated` and `privileged`; the others are existing files.
+"""
 
 IDS = "line numbers"
-"""The ids of dialogues from files. They are part of the files' keys, because outputs of stages contain ids."""
+"""The kind of ids that dialogues from files have. It is part of a file's key, because stages' outputs contain ids."""
 
 
 class Data(Struct, frozen=True, kw_only=True):
@@ -52,7 +55,7 @@ class Data(Struct, frozen=True, kw_only=True):
 
 
 def sources(data: DataSettings) -> dict[str, Source]:
-    """Return the files that a recipe names. Raises UserError if one does not exist."""
+    """Return the run folders and files that a recipe names, by input name. Raises UserError if one does not exist."""
     named = {
         RUNS: list(map(_run, data.runs)),
         OFFICIAL: list(map(_file, data.official)),
@@ -86,7 +89,7 @@ def load(data: DataSettings, inputs: Mapping[str, Path]) -> Data:
         found = read_run(folder, tasks=tasks, system=system, dropped=dropped)
         return sorted(
             found, key=lambda each: each.id
-        )  # a run file has them in the order in which they finished
+        )  # a run's file has dialogues in the order in which they ended
 
     def of_file(path: Path) -> list[Trajectory]:
         return list(from_official(read_trajectories(path), system=system or "", dropped=dropped))
@@ -125,7 +128,7 @@ def tasks(data: DataSettings, inputs: Mapping[str, Path]) -> dict[str, Task]:
 
 
 def run_folders(inputs: Mapping[str, Path]) -> list[Path]:
-    """Return the folders of the input runs, except those of the runs for extra negatives."""
+    """Return the folders of the input runs, except runs for extra negatives and runs with privileged information."""
     return [*_named(inputs, RUNS), *(path / RUN for path in _named(inputs, COLLECTED))]
 
 

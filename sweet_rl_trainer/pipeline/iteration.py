@@ -69,7 +69,7 @@ class Iteration:
 
     @property
     def truncated(self) -> Inputs:
-        """Stages that collect dialogues; only those that reach the turn limit are used, as rejected examples."""
+        """Stages that collect dialogues of which only those at the turn limit are used, as rejected examples."""
         return self._collected(inputs.TRUNCATED, self.recipe.negatives)
 
     def _collected(self, name: str, configs: Sequence[RunConfig]) -> Inputs:

@@ -30,7 +30,7 @@ GROUP = "colbench.methods"
 COMMON = "train"
 """The table with settings for every training run."""
 EPOCHS: Mapping[str, int] = {FRONTEND: 8}
-"""The paper's number of epochs over pairs of dialogues and successes, where it differs from backend programming's."""
+"""The paper's epochs of training on pairs of dialogues or on successes, for domains other than backend programming."""
 
 
 class Method(ABC):
@@ -41,8 +41,8 @@ class Method(ABC):
     tables: ClassVar[Mapping[str, type[Struct]]] = {}
     """Types of the method's tables in a recipe, by name; `Recipe.table(TYPE)` returns one.
 
-    A recipe's `[train]` provides the values of the field `train` of every table, so a `train` of type TrainSettings
-    needs no default. If `train` has another type, `[train]` provides only its `report_to`.
+    If a table's field `train` has the type TrainSettings, the recipe's `[train]` provides its values, so it needs no
+    default. If the field has another type, `[train]` provides only its `report_to`.
     """
     paper_tables: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """The paper's settings that differ from the defaults, by domain; a recipe that follows the paper must set them."""

@@ -21,11 +21,11 @@ from sweet_rl_trainer.pipeline.recipe import MODEL_PLACEHOLDER, Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Known
 
 TRIALS = 3
-"""Number of dialogues per task, from which pairs are made. Paper."""
+"""The paper's number of dialogues per task, from which pairs are made."""
 
 
 def eval_command(config: RunConfig, out: str = "") -> str:
-    """Return the command line that creates a run; `out` is the run's folder, if it is named."""
+    """Return the command line that creates a run; `out` is the run's folder, "" to leave it to the command."""
     return shlex.join(
         ["colbench", "eval", *command_flags(config), *(["--out", out] if out else [])]
     )
@@ -102,7 +102,7 @@ def unfit_dialogues(cause: DataError, runs: Iterable[Path]) -> str:
 def _fixes(cause: DataError, runs: list[Path]) -> Iterator[str]:
     match cause:
         case NoPairsError() | NothingLeftError() if runs:
-            yield "pairs need more dialogues per task; to extend a run:"
+            yield "if more dialogues per task can help, extend a run:"
             yield from (_again(folder, more=True) for folder in runs)
         case NoRewardsError() if runs:
             yield "to score and continue a run:"

@@ -14,7 +14,7 @@ LEFT_OUT = {"left out": "", "dropped": "", "tasks_without": "tasks: "}
 """Keys under which a stage's summary counts what was left out, by reason; and the text to show before a reason."""
 MEMORY = "memory"
 UNIT, COUNTED = "unit", ("taken", "held_out")
-"""Keys in a summary of examples: of the unit (pairs or dialogues), and of the numbers with this unit."""
+"""Keys in a summary of examples: the key of the unit (pairs or dialogues), and the keys of numbers in this unit."""
 
 
 def numbers(stage: Stage, report: Report) -> Iterator[tuple[str, str]]:

@@ -29,12 +29,12 @@ from sweet_rl_trainer.settings import TrainSettings
 
 T = TypeVar("T")
 TRACKED = "report_to"
-"""Key of the setting that all methods' `train` tables have."""
+"""Key of the one setting in `[train]` that also applies to `train` tables of a type other than TrainSettings."""
 TEMPLATE_FLAGS = {
     f"local:{MODEL_PLACEHOLDER}": "template_args",
     f"vllm:{MODEL_PLACEHOLDER}": "default_chat_template_kwargs",
 }
-"""Arguments of agents for the variables of the chat template."""
+"""For each agent that runs the policy, the name of its argument for the variables of the chat template."""
 SHARED = tuple(name for name in Recipe.__struct_fields__ if name != "tables")
 
 
@@ -176,7 +176,7 @@ def _with_domain(recipe: Recipe) -> Recipe:
 
 
 def _template_flag(config: RunConfig, recipe: Recipe) -> dict[str, ArgValue]:
-    """Return the argument that gives the agent of a run the chat template's variables; {} unless it is the policy."""
+    """Return the argument with the chat template's variables for a run's agent; {} if the agent is not the policy."""
     variables = recipe.model.template_args
     if not variables or config.agent not in TEMPLATE_FLAGS:
         return {}
@@ -192,7 +192,7 @@ def _common(table: Any) -> Mapping[str, Any]:
 
 
 def _checked(values: Mapping[str, Any], kind: type[T], table: str = "") -> T:
-    """Return settings of a type. Raises UserError if a value is wrong; the message names its key in `table`."""
+    """Convert values to the type `kind`. Raises UserError if a value is wrong; the message names its key in `table`."""
     try:
         return msgspec.convert(values, kind, strict=True)
     except msgspec.ValidationError as cause:

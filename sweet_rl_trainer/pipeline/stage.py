@@ -168,7 +168,7 @@ class Stage:
             return self.run_locked(root)
 
     def lock(self, root: Path, *, wait: bool = False) -> AbstractContextManager[None]:
-        """Return a context that locks the stage's folder against other processes (`run_folder.hold`)."""
+        """Return a context manager that locks the stage's folder against other processes (`run_folder.hold`)."""
         return hold(self.folder(root) / LOCK, root, wait=wait)
 
     def run_locked(self, root: Path) -> Report:

@@ -26,10 +26,12 @@ class Arm(Struct, frozen=True, kw_only=True):
     rate_of: str = ""
     """The arm whose chosen learning rate this arm uses; "" if a rate is chosen for this arm."""
     iterations: int = 3
-    """Number of iterations, if `World.iterations` allows as many. Each iteration runs new dialogues with the current
-    policy, which is also the reference model."""
+    """Number of iterations; a lower `World.iterations` takes precedence.
+
+    Each iteration runs new dialogues with the current policy, which is also the reference model.
+    """
     dialogues: int = 1
-    """Factor by which an iteration has more dialogues than the world specifies (`World.trials`)."""
+    """Factor for `World.trials`, the number of dialogues on each task in an iteration."""
 
 
 def _consequences(scores: str, **changes: Any) -> dict[str, Any]:
@@ -215,7 +217,10 @@ NAMED = {arm.name: arm for arm in ARMS}
 
 
 def chosen(names: tuple[str, ...], only: tuple[str, ...] = ()) -> list[Arm]:
-    """Return the arms of a world, by name, or those in `only`. Raises UserError if the world lacks one of `only`."""
+    """Return the arms in `names`, or just those in `only` if it is not empty.
+
+    Raises UserError if a name in `only` is missing from `names`.
+    """
     for name in only:
         if name not in names:
             raise UserError(f"--only {name}: expected one of {', '.join(names)}")

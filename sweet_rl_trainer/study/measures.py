@@ -28,7 +28,7 @@ def passed(outcome: Outcome) -> float:
 
 
 def answered(outcome: Outcome) -> float:
-    """Return 1 if the agent gave an answer, 0 if it reached the turn limit."""
+    """Return 1 if the agent gave an answer, 0 if the turn limit ended the dialogue or the agent failed."""
     return float(outcome.answered)
 
 

@@ -36,7 +36,7 @@ AND = " and "
 class Record:
     """The record of a study with `seeds` seeds, in the folder `out`; `name` is the name of the world.
 
-    `found` returns the finished parts of all arms, recorded in the given results or with finished stages.
+    `found` returns the finished parts of all arms: those in the given results, and those whose stages are finished.
     """
 
     def __init__(
@@ -54,8 +54,8 @@ class Record:
     def update(self, base: str) -> Results:
         """Write the results of all finished parts, and return them. `base` is the digest of the base's weights.
 
-        Recorded parts of all arms and seeds are kept if they belong to the study. If others are recorded, the old file
-        gets another name.
+        Recorded parts of all arms and seeds are kept if they belong to the study. A file that also contains other
+        parts, or has an earlier format, is renamed first.
         """
         with hold(self._out / LOCK, self._out, wait=True):
             before = read_results(self._out / RESULTS)

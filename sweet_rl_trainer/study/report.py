@@ -85,7 +85,7 @@ def _arms(results: Results) -> list[Arm]:
 
 
 def based(results: Results) -> str:
-    """Return a paragraph that states the base's success rates, and whether it must learn to ask, to write, or both."""
+    """Return a paragraph with the base's success rates, and what it must learn: to ask, or to ask and to write code."""
     alone = summary(on_tests(results, BASE), success)
     told_all = summary(exchanged(results, ORACLE, BASE), success)
     if alone is None or told_all is None:

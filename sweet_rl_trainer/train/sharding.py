@@ -25,14 +25,14 @@ def backend() -> str | None:
 
 
 def share_on_cpu(accelerator: Any) -> None:
-    """Turn on FSDP2 on CPUs if requested; otherwise accelerate would silently train a whole copy in each process."""
+    """Turn on FSDP2 on CPUs if it was requested. accelerate alone would silently train a whole copy in each process."""
     from accelerate import PartialState
     from accelerate.utils import DistributedType, FullyShardedDataParallelPlugin
 
     state = accelerator.state
     if state.distributed_type == DistributedType.MULTI_CPU and _asked("ACCELERATE_USE_FSDP"):
         state.fsdp_plugin = FullyShardedDataParallelPlugin()
-        for each in (state, PartialState()):  # the first is filled repeatedly from the second
+        for each in (state, PartialState()):  # accelerate repeatedly copies the second to the first
             each.distributed_type = DistributedType.FSDP
 
 

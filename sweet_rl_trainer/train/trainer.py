@@ -46,7 +46,7 @@ from sweet_rl_trainer.train.sharding import share_on_cpu
 TIE = 1e-6
 """The weight of the held-out loss in the choice of a checkpoint: it only breaks ties of the held-out accuracy."""
 STEP = "step"
-"""The only key of the dictionary of inputs that the trainer of transformers expects."""
+"""The only key of the `inputs` that transformers' Trainer passes to `training_step`."""
 
 
 class Trainer(BaseTrainer):

@@ -36,7 +36,7 @@ class Option(Struct, frozen=True):
     """The values from which `$value` is drawn, the usual one first; empty if the option has no value."""
 
     def choices(self) -> tuple[Choice, ...]:
-        """Return this option with each of its values."""
+        """Return one choice for each value of the option; without values, one choice whose value is None."""
         return tuple(Choice(option=self, value=value) for value in self.values or (None,))
 
 
@@ -61,7 +61,7 @@ class Decision(Struct, frozen=True):
     """Other questions about the decision, by which the simulated human recognizes an agent's question."""
 
     def choices(self) -> tuple[Choice, ...]:
-        """Return every option with each of its values."""
+        """Return the choices of all options."""
         return tuple(choice for option in self.options for choice in option.choices())
 
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 import colbench
 from colbench.asking.derive import with_asking
 from colbench.asking.failure_class import failure_class
+from colbench.asking.measures import followed_shares
 from colbench.asking.opening import opening
 from colbench.cli import main
 from colbench.config import RunConfig
@@ -367,6 +368,7 @@ def test_the_report_has_the_shares_of_differences_fixed_kept_and_worse():
         "differences_worse": pytest.approx((1 / 6 + 0 / 2) / 2),
     }
     assert followed_report(cells([None])) is None
+    assert set(followed_shares(Followed()).values()) == {None}
 
 
 def pointed(*followed: Followed | None) -> Rollout:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from colbench.config import RunConfig, digest, settings
+from colbench.config import RunConfig, digest, settings, without_address
 from colbench.config_values import config_of
 from colbench.errors import UserError
 
@@ -113,6 +113,12 @@ def test_the_digests_of_the_pins_match_those_of_earlier_versions():
     assert digest(everything.pins()) == (
         "93f54ead6302e8053310b0fe46ccab633419845edaacd950fab326441874cf38"
     )
+
+
+def test_the_url_of_a_server_is_not_pinned_but_a_command_is_pinned_as_a_whole():
+    assert without_address("openai:m@http://a:1,http://b:2") == "openai:m"
+    command = "cmd:./agent --proxy user@http://proxy --model A"
+    assert RunConfig(agent=command).pins()["agent"] == command
 
 
 @pytest.mark.parametrize("role", ["agent_args", "human_args"])

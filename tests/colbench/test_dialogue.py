@@ -76,6 +76,19 @@ async def test_only_the_text_after_output_is_shown_and_the_raw_reply_is_kept():
     assert ("assistant", "what?") in agent.shown[1]
 
 
+async def test_thoughts_and_the_text_before_output_are_private():
+    first = "<think>After OUTPUT: comes my question.</think>Ask now. OUTPUT: what?"
+    second = "<think>I WANT TO ANSWER: soon</think>why?"
+    _, turns = await talk(ScriptedAgent(first, second, "I WANT TO ANSWER: x"))
+    private = [turn.private for turn in turns]
+    assert private == [
+        "After OUTPUT: comes my question.\n\nAsk now.",
+        "I WANT TO ANSWER: soon",
+        "",
+    ]
+    assert [turn.said for turn in turns] == ["what?", "why?", ""]
+
+
 async def test_a_marker_in_the_private_part_does_not_end_the_dialogue():
     ending, turns = await talk(
         ScriptedAgent("I WANT TO ANSWER: soon OUTPUT: why?", "I WANT TO ANSWER: x")

@@ -30,6 +30,7 @@ def test_large_numbers_are_shortened(amount, expected):
     ("seconds", "expected"),
     [
         (0.42, "0.4 s"),
+        (9.97, "10 s"),
         (42.4, "42 s"),
         (59.9, "1 min 0 s"),
         (200, "3 min 20 s"),
@@ -81,8 +82,8 @@ def test_a_p_value_has_three_decimals():
 
 
 def test_memory_is_shown_in_the_unit_that_fits():
-    found = [numbers.memory(each) for each in (None, 640 * 2**20, 3 * 2**29)]
-    assert found == ["–", "640 MiB", "1.5 GiB"]
+    found = [numbers.memory(each) for each in (None, 640 * 2**20, 2**30 - 1, 3 * 2**29)]
+    assert found == ["–", "640 MiB", "1.0 GiB", "1.5 GiB"]
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,7 @@ class Day(date):
 moment = datetime(2020, 1, 2, 3)
 print([date(2020, 1, 1), moment, Day(2020, 1, 1)], date, datetime, str(moment))
 print(type(moment.date()) is date, type(moment) is datetime, moment.date() == date(2020, 1, 2))
+print(isinstance(date.today(), Day), isinstance(Day(2020, 1, 1), Day), isinstance(moment, date))
 print(date.__module__, type(moment).__name__, copy.deepcopy([moment, moment.date()]))
 """
 

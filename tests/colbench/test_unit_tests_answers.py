@@ -53,6 +53,7 @@ def test_the_default_mode_is_lenient_about_fences_and_prefaces(answer, official)
         "- ```python\n  def f(x):\n      return x\n  ```",
         "1. The code: ```python\n   def f(x):\n       return x\n   ```",
         f"Use ```python fences, as in\n```\n{CODE}```",
+        f'```json\n{{"units": "cm"}}\n```\nThe function:\n```\n{CODE}```',
     ],
 )
 def test_the_default_mode_finds_every_kind_of_fence(answer):

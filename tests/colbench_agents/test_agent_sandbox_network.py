@@ -129,7 +129,9 @@ def test_an_endpoint_is_read_from_an_address_or_a_url(text, read):
     assert str(read_endpoint(text)) == read
 
 
-@pytest.mark.parametrize("text", ["", "model", "model:x", "model:99999", "a b:1", "unix:/a"])
+@pytest.mark.parametrize(
+    "text", ["", "model", "model:x", "model:99999", "a b:1", "unix:/a", "http://model:0"]
+)
 def test_an_invalid_endpoint_is_refused(text):
     with pytest.raises(UserError, match="--agent-endpoint"):
         read_endpoint(text)

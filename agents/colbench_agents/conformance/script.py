@@ -1,4 +1,4 @@
-"""Code shared by the rules of both protocols: messages to send, checks of replies, findings for each rule."""
+"""Code shared by the rules for HTTP and for stdio: messages to send, checks of replies, findings for each rule."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ LONG_WORDS = ("and", "their", "services", "excellence", "professional", "respons
 
 
 @singledispatch
-def apply(wish: Wish, page: Page) -> None:  # noqa: ARG001 - the cases use it
+def apply(wish: Wish, page: Page) -> None:  # noqa: ARG001 - the registered functions use it
     """Change the page as wished; a wish about something that does not exist changes nothing."""
     raise TypeError(type(wish).__name__)
 
@@ -101,10 +101,10 @@ def _thing(wish: Missing, text: str) -> Thing:
 
 
 def _whole(text: str) -> str:
-    """Add words to a text if the human quoted only its beginning, which then ends in `…`.
+    """Return a text, with filler words in place of `…` at its end (`…`: the human quoted only the beginning).
 
-    The first added word is so long that the human's next quotation of this text is cut before that word. The page's
-    text and the wanted text then have the same quoted beginning, so the human quotes the part that differs instead.
+    The first filler word is so long that the human's next quotation of this text is cut before that word. The human
+    would then quote this text and the wanted text in the same way, and therefore quotes the part that differs instead.
     """
     if not text.endswith("…"):
         return text
@@ -114,7 +114,7 @@ def _whole(text: str) -> str:
 
 
 def withdraw(page: Page, wish: Missing) -> bool:
-    """Remove the texts that an equal, earlier wish inserted, so that this wish can be applied again.
+    """Remove the texts that an equal, earlier wish inserted, and return True if this wish must be applied again.
 
     Return False if the wish is already fulfilled: it names no text, and the page has a thing of the wished kind and
     size.

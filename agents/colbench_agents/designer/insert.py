@@ -97,7 +97,11 @@ def add_area(page: Page, area: Thing, place: Place) -> None:
 
 
 def _foot(page: Page, anchor: Thing, ground: str | None) -> float:
-    """Return the y below an anchor, or below the area behind it if that area is low and its color is not `ground`."""
+    """Return the y at which things below an anchor begin.
+
+    This is below the anchor or, if `ground` is given and the area behind the anchor is less than 400 pixels tall and
+    has another color, below that area.
+    """
     area = page.behind(anchor)
     if area and ground and area.background != ground and area.height < 400:
         return area.bottom + MARGIN
@@ -105,9 +109,10 @@ def _foot(page: Page, anchor: Thing, ground: str | None) -> float:
 
 
 def _head(page: Page, anchor: Thing, ground: str | None) -> float:
-    """Return the height at which the lower edge of things above an anchor belongs.
+    """Return the y at which things above an anchor end.
 
-    This is the anchor's top. For an anchor in a low area whose color differs from `ground`, it is the top of the area.
+    This is the anchor's top or, if `ground` is given and the area behind the anchor is less than 400 pixels tall and
+    has another color, the top of that area.
     """
     area = page.behind(anchor)
     other = area and ground and area.background != ground and area.height < 400

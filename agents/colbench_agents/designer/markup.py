@@ -1,4 +1,4 @@
-"""The designer's model of a page as HTML: each thing at its place, on Tailwind's base styles."""
+"""Conversion of the designer's page to HTML: absolutely positioned elements, on top of Tailwind's base styles."""
 
 from __future__ import annotations
 

@@ -89,7 +89,10 @@ def _group(page: Page, thing: Thing, *, card: bool) -> list[Thing]:
 
 
 def _clear(page: Page, area: Thing, thing: Thing) -> None:
-    """Shrink an area so that it no longer contains a thing."""
+    """Shrink or remove an area so that a thing is outside it.
+
+    The area is removed if it has other contents both above and below the thing, or neither.
+    """
     others = [one for one in page.contents if page.behind(one) is area and one is not thing]
     rest = [one for one in others if one.y >= thing.bottom or one.bottom <= thing.y]
     page.things.remove(area)

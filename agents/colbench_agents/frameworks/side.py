@@ -22,7 +22,7 @@ PATIENCE = 5.0
 
 
 class LateError(TimeoutError):
-    """A TimeoutError that asyncio passes from one thread to another; it would replace `original` by a new error."""
+    """A wrapper that carries a TimeoutError between threads; asyncio would replace a bare one with a new error."""
 
     def __init__(self, original: TimeoutError) -> None:
         super().__init__(*original.args)

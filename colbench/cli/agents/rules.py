@@ -25,7 +25,7 @@ TURNS = RunConfig().max_turns
 SUSTAINS = f"Sustains a dialogue of up to {TURNS} turns"
 FEW_TURNS = 3
 A_MOMENT = 0.2
-"""Seconds after which the check of interrupted dialogues interrupts a dialogue."""
+"""Seconds after which a check interrupts a dialogue, to find out whether the agent survives this."""
 TICK = 0.05
 """Seconds between two measurements of how long the agent blocks the event loop."""
 STANDSTILL = 1.0

@@ -1,4 +1,4 @@
-"""How often the rule-based human answers a plain question with the right fact, and an unrelated question with no fact.
+"""Shares of questions that the rule-based human answers well: plain ones with the right fact, unrelated ones with none.
 
 The plain questions come from the task families, and the human knows their wordings.
 `tests/colbench/test_facts_held_out.py` measures the human's answers to unknown wordings.

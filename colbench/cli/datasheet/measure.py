@@ -43,7 +43,7 @@ async def measure(
 ) -> Measured:
     """Measure a task set.
 
-    Only the first `sample` tasks are played. Domains with slow references run only the references of these tasks.
+    Only the first `sample` tasks are played. In domains with slow references, only the references of these tasks run.
     `malformed`: the number of malformed rows, which is copied into the result.
     """
     by_domain = group_by_domain(tasks)

@@ -1,4 +1,4 @@
-"""The results of plays, as tables: by family, and by decision."""
+"""The results of the dialogues in `plays`, as tables: by family, and by decision."""
 
 from __future__ import annotations
 

@@ -2,9 +2,10 @@
 
 The constant policy asks nothing. For each decision that the request leaves open, it takes the choice that is most
 frequent among the family's tasks that hide the decision. It is chosen in hindsight, so no learned constant policy does
-better on any decision. The agent `interviewer` plays each task once unchanged, and then once for each hidden decision
-without questions about that decision. In these plays, it assumes the usual choice for the decision, and should solve
-the task if and only if that choice is right. Answers are scored in the domain's first scoring mode.
+better on any decision. The agent `interviewer` plays each task once with all its questions, once without questions, and
+once for each hidden decision without questions about that decision. It assumes the usual choice for a decision that it
+does not ask about. If this is a single decision, it should solve the task if and only if that choice is right. Answers
+are scored in the domain's first scoring mode.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ TURNS = RunConfig().max_turns
 LIMIT = 600.0
 """Time limit of one dialogue in seconds."""
 FITTED = 10
-"""Minimum number of tasks of a family for a constant policy; with fewer, the policy would be fitted to them."""
+"""Minimum number of tasks of a family for a constant policy; with fewer, the policy would overfit."""
 Known = tuple[Task, Design]
 
 
@@ -51,7 +52,7 @@ class Played(Struct, frozen=True, kw_only=True):
 
     family: str
     constant: bool | None
-    """True if the best constant policy solves the task; None if it would be fitted to fewer than `FITTED` tasks."""
+    """True if the best constant policy solves the task; None if its family has fewer than `FITTED` tasks."""
     usual: bool
     """True if the usual choices, which the interviewer assumes without asking, solve the task."""
     asked: bool
@@ -99,7 +100,7 @@ def hidden(task: Task) -> list[str]:
 
 
 class _Human:
-    """The rule-based human of one task; its answer to each message is computed once."""
+    """The rule-based human of one task; its reply to each message is computed only once."""
 
     def __init__(self) -> None:
         self._said: dict[str, Message] = {}

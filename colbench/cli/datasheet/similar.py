@@ -1,4 +1,4 @@
-"""Near-duplicate requests: requests that share most of their runs of three words.
+"""Near-duplicate requests: requests that share most of their runs (here, sequences of three words, or shingles).
 
 The measure is the Jaccard similarity of two sets of runs (Broder, On the resemblance and containment of documents,
 1997). The result is exact, although few pairs are compared: two sets with a similarity of at least `t` have a run in
@@ -17,7 +17,7 @@ from math import ceil
 from colbench.task import SIGNATURE
 
 RUN = 3
-"""Number of words in a run."""
+"""Number of words in a run (a shingle)."""
 SIMILAR = Fraction(4, 5)
 WORD = re.compile(r"\w+")
 Runs = frozenset[tuple[str, ...]]

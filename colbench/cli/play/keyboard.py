@@ -61,7 +61,7 @@ class Keyboard:
         self._reading = True
         threading.Thread(
             target=wait, daemon=True
-        ).start()  # not in an executor, which would have to be waited for
+        ).start()  # not in an executor: at exit, Python would wait for its threads
         read = await line
         self._reading = False
         return read
@@ -74,7 +74,10 @@ class Keyboard:
             return None
 
     def _piped(self) -> str | None:
-        """Read from the file descriptor: a thread that waits in `sys.stdin` would keep the process from ending."""
+        """Return the next line of the pipe; None at its end.
+
+        This reads the file descriptor, because a thread that waits in `sys.stdin` would keep the process from ending.
+        """
         while b"\n" not in self._rest:
             with suppress(OSError):
                 if more := os.read(STDIN, 1 << 16):

@@ -63,7 +63,7 @@ class Pen:
                 return said
 
     async def another(self) -> bool:
-        """Ask whether to continue with the next task."""
+        """Ask whether to continue with the next task, and return True to continue."""
         line = await self._keyboard.line("Enter for the next task, /quit to stop: ")
         return line is not None and line.strip() != "/quit"
 

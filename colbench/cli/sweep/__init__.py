@@ -66,7 +66,7 @@ def add_to(commands: Any) -> None:
 
 
 def _advise(flags: Sequence[str]) -> str:
-    """Return where the setting of the first flag belongs; "" if the flag is not the flag of a setting."""
+    """Return advice to put the setting of the first flag into the file; "" if this flag belongs to no setting."""
     found = (each.name for each in settings().values() if each.flag == flags[0])
     name = next(found, "")
     return f"settings of the runs belong in [base] of FILE: {name} = …" if name else ""
@@ -106,7 +106,7 @@ def _evaluation(run: SweepRun, out: Path, reasons: tuple[str, ...], file: Path) 
 
 
 def _run_one(name: str, evaluation: Evaluation, stop: Stop) -> State:
-    """Run or resume one run and write its report. A failure does not stop the other runs."""
+    """Run or resume one run, write its report, and return its outcome. A failure does not stop the other runs."""
     trouble = ""
     try:
         stop.run(evaluation.run(ConsoleObserver()))

@@ -17,9 +17,9 @@ _CLOSING = "```"
 _PYTHON_TAGS = frozenset({"python", "python3", "py", "py3"})
 _MARKS = r"(?:`{3,}+|~{3,}+)"
 _LEAD = r"^(?P<lead>[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)?+)"
-"""The beginning of a line before a fence, with the signs of a quotation or a list."""
+"""The beginning of a line before a fence: spaces, and Markdown's markers of quotations and list items."""
 _IN_LINE = rf"(?<![`~])(?={_MARKS}(?i:{'|'.join(sorted(_PYTHON_TAGS))})[ \t\r]*+\n)"
-"""The position before a fence that does not begin a line; it needs a tag."""
+"""The position before a fence in the middle of a line; such a fence needs a Python tag."""
 _FENCE = re.compile(
     rf"(?:{_LEAD}|{_IN_LINE})(?P<fence>{_MARKS})[ \t]*+(?P<tag>[\w+.-]*+)[^\n`]*+\n"
     r"(?P<code>.*?)(?:^[ \t>]*+(?P=fence)(?P<after>[^\n]*+)|\Z)",
@@ -51,10 +51,11 @@ def extract_code(answer: str, mode: ScoringMode) -> str:
     """Extract the Python source from an answer.
 
     `official`: the text after the first "```python", else after the first "```", up to the next "```" or the end; the
-    whole text if there is no fence. `default`: the code in the first fence with a Python tag, else in the first fence
-    of any kind, as Markdown defines fences; a tagged fence may also begin inside a line. Common indentation is removed.
-    If no such fence has a tag or a definition, the official text counts if it has a fence and a definition. If there is
-    no fence, prose above the first line of code is removed.
+    whole text if it has no fence. `default`: the code in the first fence with a Python tag, else in the first fence
+    with a definition, else in the first fence, as Markdown defines fences; a tagged fence may also begin inside a line.
+    Common indentation is removed. If this code has neither a tag nor a definition, the text of `official` is used
+    instead, provided that the answer has a fence and this text has a definition. Without any fence, prose above the
+    first definition is removed.
     """
     return _official(answer) if mode == "official" else _default(answer)
 
@@ -76,7 +77,8 @@ def _default(answer: str) -> str:
     answer = answer.removeprefix("\ufeff")
     fences = list(_FENCE.finditer(answer))
     tagged = [fence for fence in fences if fence["tag"].lower() in _PYTHON_TAGS]
-    code = textwrap.dedent(_inside((tagged or fences)[0])) if fences else ""
+    codes = [textwrap.dedent(_inside(fence)) for fence in tagged[:1] or fences]
+    code = next(filter(_DEFINITION.search, codes), codes[0] if codes else "")
     if tagged or _DEFINITION.search(code):
         return code
     official = textwrap.dedent(_official(answer))
@@ -86,7 +88,7 @@ def _default(answer: str) -> str:
 
 
 def _inside(fence: re.Match[str]) -> str:
-    """Return the code in a fence. If no bare closing fence ends it, a fence at the end of a line may end it."""
+    """Return the code in a fence. A fence at the end of a line of code closes it only if no separate line does."""
     code = fence["code"]
     if fence["after"] is None or fence["after"].strip(" \t\r`~"):
         ends = (end for end in _LINE_END.finditer(code) if end[1].startswith(fence["fence"]))

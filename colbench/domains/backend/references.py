@@ -19,7 +19,7 @@ from colbench.task import Task
 
 Standing = Literal["stable", "unstable", "unscorable"]
 Columns = tuple[tuple[CallResult, ...], ...]
-"""The results of all calls, by run."""
+"""Three columns of results: all calls in the two namespaces of the first run, then in one of the second run."""
 
 
 class Expected(Struct, frozen=True, kw_only=True):
@@ -66,7 +66,7 @@ class References:
         return tuple(map(_expected, calls, *columns))
 
     async def _run(self, task: Task) -> Columns:
-        """Run the reference twice; return all results in both modes of the first run, and in one mode of the second."""
+        """Run the reference twice, in both namespaces and then in `module` only; return the results of all calls."""
         source, calls = task.hidden.reference, task.hidden.tests
         first, second = await self._box.run(
             [

@@ -1,8 +1,9 @@
 """Hidden unit tests: the share of a task's calls on which the answer returns the reference's value.
 
-`default` is the fair verdict. `official` reproduces the released scorer's verdicts on honest answers (SWEET-RL, arXiv
-2503.15478, released code): top-level names are not visible inside functions, some strings are banned, and a result of
-None never matches. Expected values never enter a candidate's process; the harness compares the decoded values here.
+`default` is ColBench's own verdict. `official` reproduces the released scorer's verdicts on honest answers (SWEET-RL,
+arXiv 2503.15478, released code): top-level names are not visible inside functions, some strings are banned, and a
+result of None never matches. Expected values never enter the process that runs an answer; they are compared here, in
+the harness.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Validation(Struct, frozen=True, kw_only=True):
     unscorable: tuple[tuple[str, str], ...]
     """Calls on which the reference raises or gives a value that cannot be compared, each with that error or value."""
     constant: bool
-    """True if every call returns the same value, so that an answer can ignore its arguments."""
+    """True if all stable calls (at least two) return the same value, so that an answer can ignore its arguments."""
     expected: tuple[Expected, ...]
     """The expected result of each call."""
 
@@ -66,7 +67,7 @@ class UnitTestScorer:
         }
 
     async def validate(self, task: Task) -> Validation:
-        """Check the reference against its own tests. Raises SandboxError if the sandbox fails."""
+        """Return a task's properties, determined by running its reference. Raises SandboxError if the sandbox fails."""
         expected = await self._references.of(task)
         values = [item.value for item in expected if item.standing == "stable"]
         return Validation(

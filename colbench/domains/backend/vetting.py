@@ -28,7 +28,7 @@ NONE = b"null"
 
 
 async def vet(task: Task, box: CodeSandbox) -> None:
-    """Raise RejectedError if the request gives the reference away, or if answers cannot be compared with the reference.
+    """Raise RejectedError if the request gives the reference away, or if the reference is unsuitable for scoring.
 
     Raises SandboxError if the sandbox fails.
     """

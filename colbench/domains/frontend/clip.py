@@ -62,10 +62,10 @@ def find_clip(
 class ClipEncoder:
     """CLIP's image encoder with the paper's weights, or those in `weights` (see `find_weights`).
 
-    `device`: `cpu`, `cuda` (or `cuda:1`), or `auto` for a GPU if there is one. `batch`: number of pictures per forward
-    pass. The encoder is an async context manager; closing it ends its threads. The constructor raises
-    MissingWeightsError if there are no weights, UserError if they cannot be used, and DeviceError if the device cannot
-    be used.
+    `device`: `cpu`, `cuda` (or `cuda:1`), or `auto` for a GPU if one is available. `batch`: number of pictures per
+    forward pass. The encoder is an async context manager; closing it ends its threads. The constructor raises
+    MissingWeightsError if the weights are missing, UserError if they cannot be used, and DeviceError if the device
+    cannot be used.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class ClipEncoder:
         return torch.backends.cudnn.flags(enabled=True, allow_tf32=False)
 
     def _forward(self, pictures: Sequence[Pixels]) -> list[Vectors]:
-        """Run the model on views of shape (size, size, 3)."""
+        """Return the unit vectors of views, each view an array of shape (size, size, 3)."""
         import numpy as np
         import torch
         from open_clip import OPENAI_DATASET_MEAN, OPENAI_DATASET_STD

@@ -24,9 +24,9 @@ from colbench.task import Fact, Task
 LONGEST_PAGE = 2_000_000
 """Maximum length of a page in characters; a longer page is not scored."""
 COPIED = 0.9
-"""Minimum share of the design's hidden token sequences in a page that counts as a copy."""
+"""Minimum share of the design's hidden token sequences that a page must contain to count as a copy."""
 LEAST_RUNS = 20
-"""Minimum number of hidden token sequences in a design for which copies are detected; fewer can agree by chance."""
+"""Minimum number of a design's hidden token sequences for copies to be detected; fewer can agree by chance."""
 FENCE = re.compile(r"^[ \t]*[`~]{3}.*$", re.M)
 NO_CLIP = "needs CLIP's weights; `colbench score RUN` adds it without running anything again"
 OWN_PAGE = (

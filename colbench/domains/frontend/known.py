@@ -11,7 +11,7 @@ Value = TypeVar("Value")
 
 
 class Known(Generic[Key, Value]):
-    """A cache of the `most` values that were used last, by key. A computation that raised an error is not kept."""
+    """An LRU cache of up to `most` values, by key. A computation that raised an error is not kept."""
 
     def __init__(self, most: int) -> None:
         self._most = most

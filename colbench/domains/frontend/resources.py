@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class FrontendResources(Resources):
     """A renderer and, if CLIP's weights are available, the encoder for the cosine similarity of pages.
 
-    The constructor raises UserError if there is no browser. The first use of `clip` raises UserError if the weights are
-    invalid.
+    The constructor raises UserError if the browser is missing. The first use of `clip` raises UserError if the weights
+    are invalid.
     """
 
     def __init__(self, config: RunConfig, tasks: Sequence[Task]) -> None:
@@ -35,11 +35,11 @@ class FrontendResources(Resources):
 
     @cached_property
     def clip(self) -> ClipEncoder | None:
-        """The encoder; None if there are no weights. The first use loads or downloads the weights."""
+        """The encoder; None if the weights are missing. The first use loads or downloads the weights."""
         return make_clip(self._config)
 
     def lacking(self) -> tuple[str, ...]:
-        """Return the names of the cosine metrics if there are no weights for them, else an empty tuple."""
+        """Return the names of the cosine metrics if CLIP's weights are missing, else an empty tuple."""
         return () if self.clip else ("cosine", "cosine_page")
 
     def pins(self) -> dict[str, dict[str, str]]:

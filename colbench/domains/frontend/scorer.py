@@ -1,10 +1,10 @@
 """Similarity of the answer's page to the hidden design, both rendered by the same browser.
 
-`default` is the fair verdict: an answer without a page that can be rendered scores 0. `official` is the verdict of the
-released scorer (SWEET-RL, arXiv 2503.15478): the page is extracted in the same way and rendered in the same viewport,
-and a missing page is replaced by a black picture. A score's value is the cosine of CLIP's embeddings of the two
-pictures. If there are no weights, the value is None and only the other measures are reported. docs/frontend.md explains
-what each measure captures.
+`default` is ColBench's own verdict: an answer without a page that can be rendered scores 0. `official` is the verdict
+of the released scorer (SWEET-RL, arXiv 2503.15478): the page is extracted in the same way and rendered in the same
+viewport, and a missing page is replaced by a black picture. A score's value is the cosine of CLIP's embeddings of the
+two pictures. Without CLIP's weights, the value is None and only the other measures are reported. docs/frontend.md
+explains what each measure captures.
 """
 
 from __future__ import annotations

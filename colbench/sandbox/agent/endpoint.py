@@ -29,7 +29,8 @@ def read_endpoint(text: str) -> Endpoint:
     address = text if "://" in text else f"//{text}"
     try:
         parts = urlsplit(address)
-        host, port = parts.hostname or "", parts.port or _PORTS.get(parts.scheme)
+        host = parts.hostname or ""
+        port = _PORTS.get(parts.scheme) if parts.port is None else parts.port
     except ValueError:
         host, port = "", None
     if not port or not _HOST.fullmatch(host):

@@ -58,12 +58,12 @@ if any(name.isdigit() and int(name) > 9 for name in os.listdir("/proc")):
 
 
 def why_not() -> str:
-    """Explain why agents cannot be isolated on this machine; "" if they can."""
+    """Return the reason why agents cannot be isolated on this machine; "" if they can be isolated."""
     return _reason(_try)
 
 
 def why_not_open() -> str:
-    """Explain why this machine cannot hide the tasks from an agent with network access; "" if it can."""
+    """Return the reason why this machine cannot hide the tasks from an agent with network access; "" if it can."""
     return _reason(_try_open)
 
 

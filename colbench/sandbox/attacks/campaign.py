@@ -178,7 +178,7 @@ class _Lane:
                 yield f"scored {score.value} in {mode} mode"
 
     async def _harm(self) -> str:
-        """Describe what happened to an honest answer; "" if it scored 1."""
+        """Score an honest answer, and return how it failed as a phrase; "" if it scored 1."""
         try:
             score = (await self._scores(controls()[0]))["default"]
         except Exception:

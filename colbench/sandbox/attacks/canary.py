@@ -71,7 +71,7 @@ class Canary:
         return _bound(socket.AF_UNIX, kind, f"\0{self._name}{suffix}")
 
     def _plant(self) -> None:
-        """Restore the folder's content: a socket, and a task file from which an attack can read the reference."""
+        """Delete everything in the folder except the socket, and write a task file that contains the reference."""
         self._folder.chmod(0o755)
         for path in self._folder.iterdir():
             if path.name != "socket":

@@ -1,4 +1,4 @@
-"""Limits of pages, and a cheap check of a page's text that rejects pages that would be slow to lay out."""
+"""Limits of pages, and a cheap check of a page's HTML that rejects pages that would be slow to lay out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
 _RAW = re.compile(r"<(script|style)\b.*?(?:</\1\b|\Z)", re.I | re.S)
 """Elements in which comparisons such as `a<b` look like nested tags.
 
-They are removed only to measure the depth, which the browser limits, too: real elements could look like their content.
+They are removed only to measure the depth. A page could disguise other elements as their content to evade this check,
+but the browser limits the depth, too.
 """
 _UNNESTED = frozenset((
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
@@ -36,7 +37,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     requests: int = 300
     """Maximum number of requests for pictures, stylesheets and the like."""
     wall_seconds: float = 10.0
-    """Time limit for everything that the browser does for a page. A page that exceeds it is tried again, alone."""
+    """Time limit of each load of a page, including its capture. A page that exceeds it is tried again, alone."""
     picture_height: int = 8192
     memory_bytes: int = 1_200_000_000
     """Memory limit of a browser with one page; each further concurrent page adds 100 MB."""

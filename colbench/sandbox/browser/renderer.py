@@ -37,7 +37,7 @@ class Renderer:
 
     `browser` is a path or a name on PATH, by default the browser that `find_browser` finds. Renders are stored in the
     folder `cache`, by default the user's cache. Timeouts and crashes may be specific to this machine, so they are not
-    stored; only this object remembers them. The constructor raises UserError if there is no browser, and opening the
+    stored; only this object remembers them. The constructor raises UserError if no browser is found, and opening the
     context raises UserError if the browser does not work. Use a renderer from one event loop only.
     """
 

@@ -28,9 +28,9 @@ _MOST_ADDRESS = 200
 _MOST_LOOKS = 4
 """Maximum number of attempts to capture or measure a page that keeps changing."""
 _LATER = 0.1
-"""Seconds by which the first resource and each picture are delayed in the second load of a page."""
+"""Seconds by which the first response and each screenshot are delayed in the second load of a page."""
 _PATIENCE = 0.5
-"""Seconds to wait before each picture in a visit with `patient`."""
+"""Seconds to wait before each screenshot in a visit with `patient`."""
 
 
 class VariesError(Exception):
@@ -55,9 +55,9 @@ async def visit(
     """Load a page in two fresh contexts of this browser, and return its appearance, which must be the same in both.
 
     Each context has its own process. In the second one, requests are answered later and in another order.
-    `patient`: pictures are taken half a second apart, for a busy machine. Raises TooBigError if the page exceeds a size
-    limit, VariesError if the two contexts differ, TimeoutError if a load exceeds its time limit, and Playwright's Error
-    if the page or the browser crashes.
+    `patient`: screenshots are taken half a second apart, for a busy machine. Raises TooBigError if the page exceeds a
+    size limit, VariesError if the two contexts differ, TimeoutError if a load exceeds its time limit, and Playwright's
+    Error if the page or the browser crashes.
     """
     first = _Visitor(page, window, limits, pause=_PATIENCE if patient else 0.0)
     sight = await _bounded(chromium, first, first.see)
@@ -86,7 +86,7 @@ async def _bounded(
 class _Visitor:
     """A visitor that serves the page once, answers the page's requests, and captures the page.
 
-    `pause`: seconds before each picture. `late`: seconds by which the answer to the page's first request is delayed;
+    `pause`: seconds before each screenshot. `late`: seconds by which the answer to the page's first request is delayed;
     the second answer is delayed by half of that, the third by a third.
     """
 

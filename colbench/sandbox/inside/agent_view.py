@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 HOME = "/tmp/home"  # noqa: S108 - in a /tmp of its own
 TOOLS = ("COLBENCH_VLLM", "COLBENCH_BROWSER")
-"""Variables, each of which names a program that an agent may start."""
+"""Environment variables, each of which names a program that an agent may start."""
 SHOW, WRITE, PRIVATE, HIDE = "show", "write", "private", "hide"
 """Rules for a path: the agent can read it, can read and write it, has an empty folder there, or does not see it."""
 _OPTIONS = {

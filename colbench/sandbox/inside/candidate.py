@@ -1,4 +1,6 @@
-"""The process of one candidate, which reads its job from a socket, runs every call, and writes one line for each call.
+"""The process of one candidate (the code of an answer), which runs calls and writes a line for each.
+
+The process reads its job from a socket and writes the lines there.
 
 The first line is written before any of the candidate's code runs: `invalid<TAB>JSON string` if the source does not
 compile, `same` if the calls certainly have equal results in the namespaces `module` and `split`, else `apart`. Then one
@@ -101,7 +103,7 @@ def _split() -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _globals() -> dict[str, Any]:
-    """Return new globals. Their module is loaded because dataclasses look it up; it stays empty."""
+    """Return new globals. An empty module with their `__name__` is in `sys.modules`, where dataclasses look it up."""
     sys.modules[CANDIDATE] = ModuleType(CANDIDATE)
     return {"__name__": CANDIDATE, "__builtins__": builtins}
 

@@ -19,14 +19,19 @@ def shift_clock(seconds: float) -> None:
 
 
 class _StandIn(type):
-    """A metaclass for a class that replaces its base class: `isinstance` also accepts instances of the base class."""
+    """A metaclass for a class that replaces its base class: `isinstance` also accepts instances of the base class.
+
+    The replacing class names its base class in `replaced`. Its subclasses behave as usual.
+    """
 
     def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, cls.__mro__[1])
+        return type.__instancecheck__(vars(cls).get("replaced", cls), value)
 
 
 def _shift_datetime(span: timedelta) -> None:
     class ShiftedDate(date, metaclass=_StandIn):
+        replaced = date
+
         @classmethod
         def today(cls) -> Any:
             return cls.fromordinal((datetime.now() + span).toordinal())
@@ -35,6 +40,8 @@ def _shift_datetime(span: timedelta) -> None:
             return _qualified(self, super().__repr__())
 
     class ShiftedDatetime(datetime, metaclass=_StandIn):
+        replaced = datetime
+
         @classmethod
         def now(cls, tz: tzinfo | None = None) -> Any:
             return super().now(tz) + span
@@ -59,7 +66,7 @@ def _shift_datetime(span: timedelta) -> None:
 
 
 def _qualified(value: date, text: str) -> str:
-    """Return the representation of a date; only that of a subclass has no module."""
+    """Return `text`, the representation of a date, with the prefix `datetime.` unless the date is of a subclass."""
     shifted = (datetime_module.date, datetime_module.datetime)
     return f"datetime.{text}" if type(value) in shifted else text
 

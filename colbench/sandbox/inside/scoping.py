@@ -1,4 +1,4 @@
-"""A test that shows if a source gives the same results in both namespaces, `module` and `split` (see `jobs`).
+"""A test that shows if a source gives the same results in both namespaces, `module` and `split` (`jobs.Namespace`).
 
 If the results are the same, one run covers both. The test examines the bytecode before a run. It is conservative: it
 expects different results from a source that could look up a name in a way that the bytecode does not show.

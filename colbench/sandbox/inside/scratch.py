@@ -81,7 +81,7 @@ class Scratch:
         descriptor = self._file(full, flags)
         if not flags & (os.O_WRONLY | os.O_RDWR):
             return _new_file(os.pread(descriptor, FILE_BYTES, 0))
-        os.lseek(descriptor, 0, os.SEEK_SET)
+        os.lseek(descriptor, 0, os.SEEK_END if flags & os.O_APPEND else os.SEEK_SET)
         return os.dup(descriptor)
 
     def stat(self, path: _Path, **options: Any) -> os.stat_result:
@@ -150,6 +150,8 @@ class Scratch:
         """Replace `os.rename`."""
         old, new = self._own(src), self._own(dst)
         moved = self._entry(old)
+        if old != new and f"{new}/".startswith(f"{old}/"):
+            raise _error(errno.EINVAL, new)
         self._require_folder(os.path.dirname(new))
         if new != old and new in self._entries:
             self.rmdir(new) if moved is None else self.unlink(new)

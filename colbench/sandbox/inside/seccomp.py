@@ -1,4 +1,4 @@
-"""The seccomp filter of a candidate: an allow-list; all other system calls fail with EPERM.
+"""The seccomp filter of a candidate: an allow-list; all other system calls fail with EPERM or ENOSYS.
 
 The program is assembled once, before any candidate. It is a binary search over the numbers of the calls, followed by a
 few checks of arguments. It uses no library, only the kernel's filter format (see seccomp(2), bpf(4)).

@@ -148,7 +148,7 @@ class Server:
             os.close(descriptor)
 
     def attend(self, ready: dict[int, int]) -> str:
-        """Let a waiting thread start. Return the reason why the child must be killed; "" if it may run on.
+        """Let a waiting thread start. Return the reason why the child must be killed; "" if it may continue.
 
         The reason is `threads` if the child has started too many, or `hung-up` if the harness has closed a socket.
         """

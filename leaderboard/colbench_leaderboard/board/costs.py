@@ -40,7 +40,7 @@ def mean_tokens(results: Results, bundle: str) -> float | None:
 def mean_cost(results: Results, bundle: str, folder: Path, lock: Lock) -> float | None:
     """Return the US dollars per dialogue; None unless the run stated a price and the tokens of every reply are known.
 
-    The dialogues are those of `mean_tokens`. `folder`: the folder of a bundle that `read_bundle` has checked.
+    A missing dialogue counts as 0 dollars. `folder`: the folder of a bundle that `read_bundle` has checked.
     """
     price = _price(lock)
     usages = list(_usages(folder, set(results.tasks))) if price else []

@@ -42,11 +42,12 @@ class Row(Struct, frozen=True, kw_only=True):
     agent_process: str
     """The kind of process that ran the agent, such as "in-process", or "not stated" if the bundle does not state it."""
     level: Level
-    """The verification level: V3 if all runs by the maintainers agree with the entry, else the receipt's."""
+    """The verification level: V3 if the maintainers ran the system and all their runs agree, else the receipt's."""
     rerun: str
-    """The digest of the last bundle in which the maintainers ran this system themselves; "" if they did not.
+    """The digest of the bundle of the maintainers' last run of this system; "" if they did not run it.
 
-    If the results of a run differ, this is the last such run."""
+    If the results of some of their runs differ from the entry's, this is the last of those runs.
+    """
     reruns: str
     """For a maintainers' run, the digest of the entry whose system was run; "" for all others."""
     flags: tuple[str, ...]

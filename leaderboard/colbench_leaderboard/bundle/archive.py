@@ -1,8 +1,8 @@
 """Bundles as `.tar.gz` archives: written reproducibly, and unpacked as a stream without trusting the content.
 
 Unpacking accepts archives from `write` and from common tools. An archive must be exactly one gzip stream. It may
-contain only plain files with short names: no links, devices, sparse files or extended headers. Its unpacked size is
-limited.
+contain only plain files and folders, with short names: no links, devices, sparse files or extended headers. Its
+unpacked size is limited.
 """
 
 from __future__ import annotations

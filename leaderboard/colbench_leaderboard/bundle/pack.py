@@ -94,7 +94,7 @@ class _Writer:
 def _require_no_secret(value: object, where: str) -> None:
     """Raise UserError if a text of the value seems to contain a secret.
 
-    Texts are searched before they are encoded, because JSON escapes some characters of a secret or before it.
+    Texts are searched before they are encoded, because JSON escapes can change a secret or the character before it.
     """
     if what := find_secret("\n".join(strings(msgspec.to_builtins(value)))):
         raise UserError(

@@ -31,7 +31,7 @@ POINT = "·"
 def require_plain(submission: Submission, file: str = SUBMISSION) -> None:
     """Raise Refused if a text can deceive: `submission.name`, `submission.text`, `submission.link`.
 
-    HTML is allowed, because pages show it as plain text.
+    HTML is allowed, because the site shows it as plain text.
     """
     for key, text in _lines(submission):
         if flaw := name_flaw(text):

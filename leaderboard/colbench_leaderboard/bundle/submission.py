@@ -45,7 +45,7 @@ MODEL_TABLE = (
     "[[models]]",
     *(f"{name} = …  # {QUESTIONS[f'models.{name}']}" for name in Model.__struct_fields__),
 )
-"""The lines that describe one model, to fill in."""
+"""Lines of a `[[models]]` table without answers, one line for each field of `Model`."""
 HEADERS = {"models": "[[models]]", "disclosures": "[disclosures]"}
 """The line above each table of the file."""
 SCORES = {
@@ -190,13 +190,13 @@ def template(departures: Sequence[str] = (), model: str = "") -> str:
 
 
 def _named(model: str) -> list[str]:
-    """Return the table of a model, in which only its name is filled in."""
+    """Return the lines of a model's table in which only the name is filled in."""
     others = [name for name in Model.__struct_fields__ if name != "name"]
     return ["[[models]]", *_pairs("models.", {"name": model}), *_open("models.", others)]
 
 
 def _unnamed() -> list[str]:
-    """Return an empty list of models, and the table to use instead."""
+    """Return the lines of an empty list of models, and a commented-out table to use instead of the list."""
     return [
         f"# models: {QUESTIONS['models']}",
         "models = []",
@@ -211,7 +211,7 @@ def _open(prefix: str, names: Sequence[str]) -> list[str]:
 
 
 def _head(departures: Sequence[str]) -> list[str]:
-    """Return the lines of a template above its tables."""
+    """Return the first lines of a template: the keys that come before all tables."""
     if not departures:
         return _pairs("", TEMPLATE)
     lines = _pairs("", {**TEMPLATE, "track": "open"})

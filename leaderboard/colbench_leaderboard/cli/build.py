@@ -124,7 +124,7 @@ def _browser(standings: Standings, args: argparse.Namespace) -> str:
 
 
 def _tasks(standings: Standings, sources: list[str]) -> list[Task]:
-    """Return the tasks of the boards' sources that installed domains provide, then the tasks of `sources`.
+    """Return the tasks of each board's source if an installed domain provides it, then the tasks of `sources`.
 
     Other sources that boards name are not read, because strangers chose them.
     """

@@ -119,7 +119,7 @@ def _add_remove(actions: Any) -> None:
 
 
 def _add_about_entry(actions: Any, name: str, **words: str) -> argparse.ArgumentParser:
-    """Add the action `name`, a decision about one entry, which requires `--reason`; `words` are its help texts."""
+    """Add an action that decides about one entry, with `--reason`, and return its parser; `words`: its help texts."""
     parser: argparse.ArgumentParser = actions.add_parser(name, **words)
     parser.add_argument("store", metavar="STORE")
     parser.add_argument(
@@ -162,7 +162,7 @@ def init(args: argparse.Namespace) -> int:
 
 
 def accept(args: argparse.Namespace) -> int:
-    """Verify a bundle, and record that it is accepted or refused. Return 1 if it cannot be accepted, else 0."""
+    """Verify a bundle, and record its acceptance or, with `--refuse`, its refusal. Return 1 if nothing is recorded."""
     from colbench_leaderboard.store.decisions import require_reason
     from colbench_leaderboard.store.lock import locked
 

@@ -26,7 +26,7 @@ LEVELS = {
     "V2": "rescored, simulated human replayed",
     "V3": "rerun by the maintainers",
 }
-"""What each verification level means."""
+"""Meaning of each verification level."""
 MEANS = (
     "The scores follow from the transcripts; verification cannot show who wrote the transcripts."
 )
@@ -64,7 +64,7 @@ def say_objections(receipt: Receipt) -> None:
 
 
 def say_pending(store: str, receipt: Receipt) -> None:
-    """If flags keep an entry from being ranked, print the command that decides about the flags."""
+    """Print how to decide about an entry's flags if they keep the entry from being ranked."""
     from colbench_leaderboard.verify.findings import awaits_decision
 
     if any(map(awaits_decision, receipt.findings)):

@@ -72,7 +72,10 @@ def _add_pack(actions: Any) -> None:
 
 
 def pack(args: argparse.Namespace) -> int:
-    """Write the bundle of a run unless `--dry-run` is given, and print what it contains."""
+    """Write the bundle of a run, and print its contents.
+
+    With `--dry-run`, only print them. With `--template`, only write the questions about the submission.
+    """
     if args.template is not None:
         return _write_template(args.template, args.folder)
     from colbench_leaderboard.bundle import pack as packing

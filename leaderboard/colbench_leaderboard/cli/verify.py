@@ -141,7 +141,7 @@ def _refuse_run(path: Path) -> None:
 
 
 def _default_out(bundle: Path) -> Path:
-    named = bundle if bundle.name else bundle.resolve()
+    named = bundle if bundle.name not in ("", "..") else bundle.resolve()
     return named.with_name(named.name.removesuffix(".tar.gz") + ".verified")
 
 

@@ -102,7 +102,7 @@ class Line(Struct, frozen=True, kw_only=True):
     marks: tuple[str, ...]
     """Marks that a reader must see next to the name."""
     pass_k: float | None
-    """Pass^k for the largest number of trials on the board."""
+    """Pass^k, where k is the largest number of trials on the board; None if the entry has no such value."""
     numbers: Sequence[Number]
     """Numbers for the columns of `COLUMNS` that the board has."""
 

@@ -1,4 +1,4 @@
-"""The pages of "A against B": one to choose two entries, and one for each entry that compares it with all others.
+"""The pages of "A against B": a page to choose two entries and, for each entry, a comparison with all others.
 
 A table shows the comparisons; below it are the tasks on which two entries differ.
 """
@@ -98,7 +98,7 @@ def page(
 
 
 def differing(results: Results, mine: str, others: Sequence[str]) -> dict[str, Diff]:
-    """Return, for each of `others`, the tasks that differ most from `mine`, and the number of tasks that differ."""
+    """Return, for each of `others`, the tasks on which it differs most from `mine`, and how many tasks differ."""
     most = max(LEAST, MOST // max(1, len(others)))
     own = results.values(mine).mean(axis=1)
     return {other: _diff(own, results.values(other).mean(axis=1), most) for other in others}

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from colbench.messages import ANSWER_MARKER, PUBLIC_MARKER
+from colbench.messages import ANSWER_MARKER, split_private
 from colbench.numbers import count, percent, sentence
 from colbench.presentation import AnswerPictures, Picture
 from colbench.rollout import Rollout, Turn
@@ -51,7 +51,7 @@ class Message(NamedTuple):
     folded: str
     """The whole text if it is long, else ""."""
     private: str
-    """The agent's private text."""
+    """The agent's text that the human does not see; see `Turn.private`."""
 
 
 class Dialogue(NamedTuple):
@@ -205,9 +205,9 @@ def _messages(rollout: Rollout) -> Iterator[Message]:
 
 def _reply(turn: Turn) -> Message:
     """Return a reply of the agent as a message; the answer itself is shown below the dialogue."""
-    private = turn.raw.partition(PUBLIC_MARKER)[0].strip() if PUBLIC_MARKER in turn.raw else ""
-    text = turn.said or ("(the answer, below)" if ANSWER_MARKER in turn.raw else "(nothing)")
-    return _message("Agent", text, private)
+    answers = ANSWER_MARKER in split_private(turn.raw)[1]
+    text = turn.said or ("(the answer, below)" if answers else "(nothing)")
+    return _message("Agent", text, turn.private)
 
 
 def _message(who: str, text: str, private: str = "") -> Message:

@@ -74,7 +74,7 @@ class Layout:
 
 
 def site_templates() -> Environment:
-    """Return the templates, which escape every value and remove control characters."""
+    """Return the templates, which escape every value and replace control characters."""
     templates = page_templates(PACKAGE)
     templates.finalize = text.clean
     templates.filters |= {each.__name__: each for each in FILTERS} | {"sort_key": sort_key}

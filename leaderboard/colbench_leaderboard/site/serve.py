@@ -18,7 +18,7 @@ class _Handler(SimpleHTTPRequestHandler):
         """Print nothing."""
 
     def end_headers(self) -> None:
-        """Forbid caching and the guessing of content types."""
+        """Make browsers check that cached files are current, and forbid the guessing of content types."""
         self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("Cache-Control", "no-cache")
         super().end_headers()

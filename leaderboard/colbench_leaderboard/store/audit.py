@@ -81,7 +81,7 @@ def audit(
     verifier: Verifier | None = None,
     seen: Callable[[str, int, int], None] | None = None,
 ) -> Audit:
-    """Check that everything in a store is consistent with its log, and return the deviations.
+    """Check that everything in a store is consistent with its log, and return the result.
 
     `head`: a head saved earlier, which the log must still contain. `signers`: an allowed-signers file whose keys are
     trusted instead of those that the store names; the store must then be signed. `verifier` verifies the bundle of each

@@ -98,7 +98,7 @@ def new_entries(repository: Path, base: str, head: str = "HEAD") -> list[str]:
 
     These are the entries in commit `head`, but not in commit `base`. Raises Refused with one of the rules `change.…` if
     `head` does anything other than add bundles made of plain files. Raises UserError if `base` or `head` is not a
-    commit, or if `head` does not contain `base`: then entries of the two could be copies of each other.
+    commit, or if `head` does not contain `base`: an entry could then copy one that is only in `base`.
     """
     if not (COMMIT.fullmatch(base) and (head == "HEAD" or COMMIT.fullmatch(head))):
         raise UserError(
@@ -156,7 +156,7 @@ def _head(git: Git) -> str:
 
 
 def _tree(git: Git, bundle: Bundle, base: str, folder: str) -> str:
-    """Write the tree of commit `base` with the bundle in it, and return its hash."""
+    """Write a git tree, that of commit `base` plus the bundle, and return the hash of the new tree."""
     names = sorted(bundle.files)
     paths = "".join(f"{(bundle.folder / name).resolve()}\n" for name in names)
     if paths.count("\n") != len(names):

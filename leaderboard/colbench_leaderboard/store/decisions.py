@@ -172,7 +172,7 @@ def require_reason(reason: str, flag: str = "--reason") -> None:
 
 
 def require_compared(bundle: Path, verified: Path, against: Sequence[Path]) -> None:
-    """Raise UserError if a bundle's receipt does not report all transcripts that it shares with other bundles.
+    """Raise UserError unless a bundle's receipt reports all transcripts that the bundle shares with other bundles.
 
     `verified`: the folder of the receipt. `against`: the folders of the other bundles.
     """

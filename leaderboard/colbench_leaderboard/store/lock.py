@@ -29,10 +29,10 @@ def locked(store: Path) -> Iterator[None]:
 
 @contextmanager
 def held(path: Path, name: str) -> Iterator[None]:
-    """Hold the lock of a file, which exists only for this time.
+    """Lock a file for the duration of a `with` block; the file exists only while it is locked.
 
-    Raises UserError, which starts with `name`, if another process holds the lock; DataError if the file cannot be
-    opened.
+    Raises UserError, whose message starts with `name`, if another process holds the lock; DataError if the file cannot
+    be opened.
     """
     try:
         file = _lock(path)

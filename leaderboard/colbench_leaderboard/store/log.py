@@ -164,7 +164,7 @@ def _check(record: Record, number: int, head: str, before: dict[str, Record]) ->
 
 
 def time_now() -> str:
-    """Return the current time or, if it is set, the time in SOURCE_DATE_EPOCH, which makes a store reproducible.
+    """Return the current time, or the time in SOURCE_DATE_EPOCH if this variable is set, for reproducible stores.
 
     Raises UserError if SOURCE_DATE_EPOCH is not a number of seconds.
     """
@@ -253,7 +253,7 @@ def writing(store: Path) -> Iterator[LogWriter]:
 
 
 def _require_one_name(path: Path, file: int) -> None:
-    """Raise DataError if the open log has a hard link, through which a change to one file would change the other."""
+    """Raise DataError if the open log has another name (a hard link), because appending would change that file too."""
     if os.fstat(file).st_nlink != 1:
         raise DataError(
             f"{path}: the log has another name (a hard link), so appending would change that file, too. "

@@ -61,7 +61,7 @@ def read_keepers(store: Path, trusted: Path | None = None) -> Keepers | None:
 
 
 def check_signatures(store: Path, log: Log, keepers: Keepers | None) -> Signatures:
-    """Check every signature in a store, and that signed heads cover the whole log; return the faults."""
+    """Check every signature in a store, and that signed heads cover the whole log; return the result."""
     try:
         heads = read_heads(store)
     except UserError as error:
@@ -81,8 +81,8 @@ def check_signatures(store: Path, log: Log, keepers: Keepers | None) -> Signatur
 def sign_store(store: Path, key: Path) -> Head:
     """Sign everything that is unsigned: first receipts, then the head of the log. Return the signed head.
 
-    Raises UserError if the store names no keepers, or the key is not one of theirs; DataError if the store contradicts
-    earlier signatures.
+    Raises UserError if the store names no keepers or the key cannot sign, DataError if the key does not belong to a
+    keeper or the store contradicts earlier signatures.
     """
     keepers = _keepers(store, key)
     with writing(store) as writer:
@@ -105,9 +105,10 @@ def sign_store(store: Path, key: Path) -> Head:
 
 
 def require_keeper(store: Path, key: Path) -> None:
-    """Check that a key can sign a store, with a signature that is not kept.
+    """Check that a key can sign a store by making test signatures, which are not stored.
 
-    Raises UserError if the store names no keepers or the key cannot sign, DataError if the key is not one of theirs.
+    Raises UserError if the store names no keepers or the key cannot sign, DataError if the key does not belong to a
+    keeper.
     """
     keepers = _keepers(store, key)
     for namespace in get_args(Namespace):
@@ -198,7 +199,7 @@ def _require_signed_receipt(
 
 
 def _write_new(path: Path, text: str) -> None:
-    """Write a new file completely or not at all; never replace an existing file."""
+    """Write a file completely or not at all. The caller ensures that the file does not exist yet."""
     part = path.with_name(f".{path.name}.part")
     part.write_text(text, "ascii")
     part.rename(path)

@@ -1,11 +1,11 @@
 """The disclosure audit of a dialogue: which hidden facts its answer uses although the human never revealed them.
 
 The hidden facts of a task are the facts that its request does not state. If the task has no such facts, they are the
-numbers and texts of its reference that the request lacks. A fact was told if one reply of the human contains the fact's
-statement, all its numbers and texts, or most of its words. A model that plays the human may use other words, or just
-say "no": then a fact also counts as told if the rule-based human would have told it in reply to the same message. A
-fact that was not told is *untold*. The answer uses an untold fact if the answer is right, or contains all numbers and
-texts of the fact.
+numbers and strings of its reference that the request lacks. A fact was told if one reply of the human contains the
+fact's statement, all its numbers and strings, or most of its words. A model that plays the human may use other words,
+or just say "no": then a fact also counts as told if the rule-based human would have told it in reply to the same
+message. A fact that was not told is *untold*. The answer uses an untold fact if the answer is right, or contains all
+numbers and strings of the fact.
 `evidence` tests whether guessing explains the untold facts that answers use.
 """
 

@@ -1,4 +1,4 @@
-"""Statistical tests of whether guessing explains the facts that an entry's answers use although they were never told.
+"""Statistical tests of whether guessing explains the untold facts (see `disclosure`) that an entry's answers use.
 
 *Right though untold.* If an answer needs untold facts, the probability that guessing makes it right is at most the
 product of the facts' chances (`guessing`). The number of right answers is compared with the Poisson binomial
@@ -107,9 +107,9 @@ class Evidence:
             )
 
     def most_improbable(self, shown: Shown) -> Excess | None:
-        """Return the result of the group with the lowest p-value; None without groups.
+        """Return the result of the group with the lowest p-value; None if no dialogue has untold facts.
 
-        `shown` returns the count of a group that is tested.
+        `shown`: a function that returns the count to be tested; see `Shown`.
         """
         groups = len(self._groups)
         found = (_excess(group, each, shown(each), groups) for group, each in self._in_order())

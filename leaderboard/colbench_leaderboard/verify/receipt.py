@@ -55,7 +55,7 @@ class CellScore(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False)
     success: bool | None
     """None in a domain without a success metric."""
     official: float | None = None
-    """The value in the official scoring mode, if there is one."""
+    """The value in the official scoring mode; None if the domain lacks this mode or it cannot judge the task."""
     turns: int
     answered: bool
     agent_words: int

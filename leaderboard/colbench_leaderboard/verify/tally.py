@@ -70,7 +70,7 @@ class Tally:
         return known
 
     def unanswered(self, tasks: Iterable[Task]) -> list[Task]:
-        """Return those of the tasks that no dialogue answers, so that no score shows whether they can be judged."""
+        """Return the tasks that no dialogue answers; for these, no score shows whether the scorer can judge them."""
         return [task for task in tasks if task.id not in self._answered]
 
     def leave_out(self, task_id: str) -> None:

@@ -28,7 +28,7 @@ from colbench_leaderboard.verify.shingles import Shingles, containment, pairs, r
 DUPLICATES, ALIKE = "audit.duplicates", "audit.alike"
 """Rules for an entry whose dialogues resemble those of other entries: most of the dialogues, or only some."""
 MOSTLY, NOTED = 0.5, 0.1
-"""Minimum shares of dialogues that resemble other entries': all of these entries for a flag, one entry for a note."""
+"""Minimum shares of similar dialogues: `MOSTLY` for a flag (all named entries together), `NOTED` to name an entry."""
 DELETED = ", which was deleted"
 """The end of a message about a bundle that was deleted after the comparison."""
 HELD = 16 * 1024 * 1024
@@ -212,7 +212,7 @@ def _like(own: Sequence[Numbered], other: Transcript) -> list[int]:
 def duplicated(receipt: Receipt) -> list[str]:
     """Return the digests of the bundles with which a receipt's bundle shares transcripts.
 
-    To reproduce the receipt, verify its bundle `--against` these. Deleted bundles are left out if the message says so.
+    To reproduce the receipt, verify its bundle `--against` these. Bundles that a finding marks as deleted are left out.
     """
     return [_named(each) for each in _of_others(receipt) if not each.message.endswith(DELETED)]
 

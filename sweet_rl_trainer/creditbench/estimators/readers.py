@@ -46,7 +46,7 @@ PRECISION: Precision = "float32"
 BUDGET = 4096
 """Maximum number of tokens in one row of a batch."""
 MAX_LENGTH = 4096
-"""Maximum number of tokens of a dialogue plus c in the gain potential; a longer dialogue has no score."""
+"""Maximum number of tokens of a dialogue plus the reference in the gain potential; a longer dialogue has no score."""
 
 
 class Reader:
@@ -59,7 +59,7 @@ class Reader:
             folder: The model, or adapters.
             base: The model whose tokenizer is used, and to which the adapters, if any, belong.
             cache: The folder of computed values.
-            system: The system prompt, "" for none; None for the built-in one of the task's domain.
+            system: The system prompt: "" for no prompt, None for the built-in one of the task's domain.
         """
         self._folder, self._base, self._cache = folder, base, cache
         self._system = system
@@ -177,7 +177,7 @@ def lengths(examples: Examples) -> list[tuple[int, ...]]:
 
 
 def earlier_replies(task: Task, state: BenchState, reader: Reader) -> Example | None:
-    """Return c and the dialogue before a state, with weight 1 for tokens of replies; None if no reply came before."""
+    """Return the reference and the dialogue before a state, with weight 1 for reply tokens; None without a reply."""
     if not state.said:
         return None
     dialogue = trajectory_of(task, state.id, state.heard[:-1], state.said, reader.system(task))

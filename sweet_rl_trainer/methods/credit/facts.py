@@ -120,7 +120,7 @@ class GuessTable:
 
 
 def _chance(told: int, of: int, each: float) -> float:
-    """Return the probability that `told` given facts are revealed and the other `of - told` facts are not.
+    """Return the probability that, of `of` facts, a given set of `told` facts is revealed and the others are not.
 
     Each fact is revealed independently with probability `each`.
     """

@@ -42,7 +42,7 @@ from sweet_rl_trainer.settings import Count
 from sweet_rl_trainer.train.scorer import Scorer
 
 RANKED = "ranked"
-"""The input with ranked candidates, if they already exist."""
+"""Name of the input with ranked candidates; this input is missing before the ranking."""
 
 
 class DiagnoseSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

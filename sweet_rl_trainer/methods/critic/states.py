@@ -104,7 +104,7 @@ def right_answer(task: Task, *, fenced: bool) -> str:
 def preference(scored: Sequence[Scored]) -> Preference | None:
     """Return how often the critic scores questions above the answer in `known_states`; a tie counts half.
 
-    A state counts if its answer and at least one question have a score. Return None if there is no such state.
+    A state counts if its answer and at least one question have a score. Return None if no state counts.
     """
     found: dict[str, list[tuple[float, list[float]]]] = {}
     for each in scored:

@@ -13,7 +13,7 @@ from colbench.dialogue import read_move
 
 
 def is_answer(reply: str) -> bool:
-    """Return True if the harness would read a reply as an answer: a marker in a private part does not count."""
+    """Return True if the harness reads a reply as an answer. Markers in thoughts or before `OUTPUT:` do not count."""
     return read_move(reply).answer is not None
 
 
@@ -31,7 +31,7 @@ class AnswerShares:
             self._answers[role] += is_answer(text)
 
     def said(self) -> dict[str, float]:
-        """Return the share for each role that has replies, such as `answers_among_chosen`."""
+        """Return the share of answers for each role that has replies, by names such as `answers_among_chosen`."""
         return {
             f"answers_among_{role}": self._answers[role] / count
             for role, count in self._replies.items()

@@ -34,7 +34,8 @@ def offset(turns: Iterable[Scored]) -> float | None:
     failures = len(known) - successes
     if not successes or not failures:
         return None
-    # Both shares are multiplied by both counts to stay integers. The scan starts with all gaps above 0.
+    # Both shares are multiplied by both counts to stay integers. The scan starts with an offset so large that
+    # gap + offset is above 0 for all turns.
     right = failures * successes
     ranges = []
     for (here, success), (there, _) in pairwise(known):

@@ -32,7 +32,7 @@ from sweet_rl_trainer.methods.ranking.turns import (
 )
 
 Play = Callable[[list[Opening]], Sequence[Consequence | None]]
-"""A function that returns what follows the last reply of each opening; None if the dialogue failed."""
+"""A function that returns what follows the last reply of each opening; None if the dialogue was not scored."""
 ByWording = Mapping[str, Consequence | None]
 
 

@@ -15,7 +15,7 @@ PIXELS = 256 * 28 * 28
 
 
 class VisionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A critic that is shown pages: a regression head on a separate model, Qwen2-VL or Qwen2.5-VL."""
+    """Settings of a critic that sees pages: a regression head on a separate model, Qwen2-VL or Qwen2.5-VL."""
 
     model: str
     """A folder, or `OWNER/NAME` or `OWNER/NAME@REVISION` on the Hugging Face hub. Paper: Qwen2-VL-7B."""

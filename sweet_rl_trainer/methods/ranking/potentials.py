@@ -26,10 +26,11 @@ Ends = Sequence[tuple[State, float]]
 def potential(
     scores: Consequences, job: Job, recipe: Recipe, ends: Callable[[], Ends]
 ) -> Iterator[tuple[Potential, Line | None]]:
-    """Yield the potential for `scores`, and the line from it to the reward; None for `rank.scale` "none".
+    """Yield the potential for `scores`, and the line that maps it to the reward (None if `rank.scale` is "none").
 
-    The table `[rank]` sets p of `facts`, the scale, and the tokens in memory. The reference of `gain` is the model from
-    which training starts. `ends` is called only if a line is fitted. Raises NoScaleError if none can be fitted.
+    The table `[rank]` sets `told_later` (for `facts`), `scale` and `row_tokens`. The reference model of `gain` is the
+    model from which training starts. `ends` is called only if a line is fitted. Raises NoScaleError if no line can be
+    fitted.
     """
     settings = recipe.table(RankSettings)
     relative = scores == "gain"

@@ -116,7 +116,7 @@ class _Pairing:
         self.answers = AnswerShares()
         self._every = max(1, turns // COUNT)
         self.dropped = Counter[str]()
-        """Numbers of dropped training turns, by reason."""
+        """Numbers of turns and pairs that are left out of training, by reason."""
 
     def written(
         self, turns: Iterable[Scored], train: files.Writer, held_out: files.Writer

@@ -259,7 +259,7 @@ def _with_header(example: Example, chat: Chat) -> Example:
 
 
 def _header_length(prompt: Sequence[int], header: Sequence[int]) -> int:
-    """Return the length of the common suffix; the header's first tokens vary with the text before the header."""
+    """Return the length of the common suffix of both; the header's first tokens vary with the text before them."""
     pairs = zip(reversed(prompt), reversed(header), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 

@@ -39,7 +39,7 @@ ATTENTION = "sdpa"
 
 
 class Scorers:
-    """The scorer with the model `base` and the scorer with the critic trained from `base`, to be used inside `with`.
+    """A context manager that provides two scorers: of the model `base`, and of the critic that was trained from it.
 
     On exit, the memory of the models is freed, including GPU memory, because other processes (vLLM, training) need it.
     """

@@ -119,7 +119,7 @@ def encode_candidates(
     *,
     privileged: Template | None = None,
 ) -> list[Example]:
-    """Return an example of tokens for each reply; all examples have the same prompt.
+    """Return a tokenized example for each reply; all examples have the same prompt.
 
     `privileged` is the template that adds the privileged information c to the prompt; a custom encoder adds c itself.
     Raises DataError, which names the turn, if recorded tokens come from another tokenizer, or a reply cannot be encoded

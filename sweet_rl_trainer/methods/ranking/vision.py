@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from colbench.messages import split_private
 from colbench.pages.extract import extract_page
 from colbench.registry import get_domain
 from sweet_rl_trainer.agents.pages import Camera
 from sweet_rl_trainer.data.pictures import Album, Picture
 from sweet_rl_trainer.data.trajectories import Trajectory
-from sweet_rl_trainer.data.vision import VisionChat, pages_of, shown
+from sweet_rl_trainer.data.vision import VisionChat, pages_of
 from sweet_rl_trainer.methods.ranking.critic_settings import VisionSettings
 from sweet_rl_trainer.methods.ranking.turns import Candidates
 from sweet_rl_trainer.model.checkpoint import load_processor
 
 BASE = "critic-model"
-"""The input with the model that the critic starts from."""
+"""Name of the stages' input with the model that the critic starts from."""
 
 
 class Sight:
@@ -47,7 +48,8 @@ class Sight:
 
 def _pages(candidates: Candidates) -> Iterator[str]:
     yield from pages_of(candidates.turn.trajectory)
-    yield from filter(None, (extract_page(shown(reply.text)) for reply in candidates.replies))
+    public = (split_private(reply.text)[1] for reply in candidates.replies)
+    yield from filter(None, map(extract_page, public))
 
 
 def unseen_chat(settings: VisionSettings, base: Path) -> VisionChat:

@@ -57,7 +57,7 @@ SMALL = 1e-4
 def shares_told(rollout: Rollout, task: Task, turns: int) -> list[float]:
     """Return Φ, the share of hidden facts that have been revealed, before each of `turns` turns.
 
-    Φ stays constant after the dialogue's end, and is 0 if the first message reveals all facts, or there are none.
+    Φ stays constant after the dialogue's end, and is 0 if no fact is hidden after the first message.
     """
     heard = [rollout.request, *(turn.human or "" for turn in rollout.turns)]
     _, first, *later = still_hidden(task, heard)

@@ -40,7 +40,7 @@ TITLE = {
 
 
 class Design(Struct, frozen=True, kw_only=True):
-    """The choices that determine a page's look. `pictures` is the number of the page's first picture.
+    """The choices that determine a page's look. `pictures` is the ID of the page's first picture on picsum.photos.
 
     Most fields are named after a decision and hold either the code or the value of the chosen option; see
     `from_choices`. The decision `accent` fills two fields: `hue` with its value, and `tone` with its code.
@@ -210,7 +210,7 @@ class Design(Struct, frozen=True, kw_only=True):
 
 
 def from_choices(choices: Choices, pictures: int) -> Design:
-    """Build the design with these choices; `pictures` is the number of the design's first picture."""
+    """Build the design with these choices; `pictures` is as in `Design`."""
     key = {name: choice.option.code for name, choice in choices.items()}
     value = {name: choice.value for name, choice in choices.items()}
     return Design(

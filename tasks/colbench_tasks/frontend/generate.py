@@ -1,4 +1,4 @@
-"""Generation of frontend tasks of a kind from a seed, so that no two pages are near-duplicates.
+"""Generation of the frontend tasks of one kind of page from a seed; no two pages are near-duplicates.
 
 Any two pages of a kind differ in main color, background, bar, navigation, opening or sections. A page is skipped if it
 does not show its main color, or if it shares too many lines with a page of the same trade. Designs and requests

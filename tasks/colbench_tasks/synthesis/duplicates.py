@@ -6,7 +6,7 @@ first: names that it defines become numbers, and comments, docstrings, annotatio
 
 MinHash finds the candidates (Broder, On the resemblance and containment of documents, 1997). For each set, it computes
 the least value of each of 256 hash functions, and groups these values in bands. Only sets that agree in a band are
-compared exactly. The usual library is not used because it depends on SciPy; a dozen lines of NumPy are enough.
+compared exactly. The library datasketch is not used because it depends on SciPy; a dozen lines of NumPy are enough.
 """
 
 from __future__ import annotations

@@ -328,6 +328,12 @@ def test_an_invalid_change_is_refused_with_its_key(change, message):
         read("tiny-cpu", [change])
 
 
+def test_a_critic_that_sums_tokens_without_privileged_information_is_refused():
+    changes = ["critic.privileged=none", "critic.token_weights=sum", "rank.scores=pmi"]
+    with pytest.raises(UserError, match=r"critic\.token_weights 'sum' requires a critic that sees"):
+        read("tiny-cpu", changes)
+
+
 @pytest.mark.parametrize("scores", ["returns", "facts", "gain"])
 @pytest.mark.parametrize("source", ["official", "chats"])
 def test_scores_that_need_continuations_are_refused_without_runs(source, scores):

@@ -1,4 +1,4 @@
-"""Match statements as the chains of `if` that they abbreviate, so that they are described in the same words."""
+"""Conversion of `match` statements to equivalent `if` chains, so that both are described in the same words."""
 
 from __future__ import annotations
 

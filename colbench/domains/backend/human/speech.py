@@ -29,7 +29,7 @@ class Says(Protocol):
         ...
 
     def knowing(self, names: Mapping[str, str]) -> Says:
-        """Return a speaker who also knows these phrases, keyed by the variable that each stands for."""
+        """Return a speaker who also knows `names`, which maps variables to phrases."""
         ...
 
     def loop(self, target: ast.expr, source: ast.expr) -> Says:

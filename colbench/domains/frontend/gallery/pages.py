@@ -62,7 +62,7 @@ class Trial(Struct, frozen=True, kw_only=True):
     steps: Sequence[Step] = ()
     heads: Sequence[str] = ()
     rows: Mapping[str, Sequence[str]] = {}
-    """The metrics of the final page and of trivial pages, by the page's name; `heads` names the metrics."""
+    """The metrics of the final page and of the floors (such as a black page), by name; `heads` names the metrics."""
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -175,7 +175,7 @@ class Gallery(Mapping[str, str]):
         )
 
     def _table(self, score: Score | None) -> tuple[Sequence[str], Mapping[str, Sequence[str]]]:
-        """Return the headings (metrics) and rows of a table: the final page, and the trivial pages for comparison."""
+        """Return a table's headings (metrics) and rows (the final page, then the floors); empty without metrics."""
         names = [metric for metric in self._metrics if score and metric.name in score.metrics]
         if score is None or not names:
             return (), {}

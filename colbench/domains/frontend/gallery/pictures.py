@@ -19,7 +19,7 @@ CONTRAST = 3
 NEAR = 4
 """Radius in pixels of the surroundings with which a point is compared."""
 DETAIL = 8
-"""Minimum number of gray levels by which a page must lead in detail (`_detail`) to give a difference its color."""
+"""Minimum lead of one page in detail (`_detail`), in gray levels, at which a difference gets that page's color."""
 TARGET, FINAL, BOTH = (0, 128, 145), (214, 52, 40), (207, 190, 235)
 """Colors of areas that only the target has, that only the final page has, and that differ in color."""
 

@@ -53,8 +53,7 @@ class RenderedPages:
     async def of(self, task: Task, rollout: Rollout, turn: int) -> Comparison:
         """Return the pictures of a turn's page.
 
-        Raises UserError if the turn shows no page, there is no browser, the browser fails, or the pictures cannot be
-        written.
+        Raises UserError if the turn shows no page, the browser is missing or fails, or the pictures cannot be written.
         """
         page = [page for _, page in shown_pages(rollout)][turn - 1]
         if page is None:

@@ -95,7 +95,7 @@ def _share(area: float, page: Page) -> float:
 
 
 def _empty_areas(scene: Scene) -> Iterator[Difference]:
-    """Yield differences in the empty areas of the target, and empty areas that only the agent's page has."""
+    """Yield the differences between the empty areas of both pages, including areas that only one page has."""
     mine = list(scene.mine.areas)
     for area in scene.theirs.areas:
         near = max(mine, key=lambda other: _overlap(area, other), default=None)

@@ -202,7 +202,7 @@ def _by_text(left: Sequence[Block], free: Sequence[Block], target: Page, made: P
 
 
 def _near(pair: Pair, found: Sequence[Pair]) -> bool:
-    """Return True if a pair's vertical shift is close to that of the nearest pair in `found` (0 if it is empty)."""
+    """Return True if a pair's vertical shift is close to that of the nearest pair in `found`, or to 0 without one."""
     beside = min(found, key=lambda other: abs(other.theirs.y - pair.theirs.y), default=None)
     shift = beside.mine.y - beside.theirs.y if beside else 0
     return abs(pair.mine.y - pair.theirs.y - shift) <= max(

@@ -42,7 +42,7 @@ class Page(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def title(self) -> Block | None:
-        """The largest heading, or the first of several equally large ones; None if there is no heading."""
+        """The largest heading, or the first of several equally large ones; None if the page has no heading."""
         headings = [block for block in self.content if block.kind == "heading"]
         return max(headings, key=lambda block: block.font_size, default=None)
 

@@ -68,7 +68,10 @@ def _mixed(first: Color, second: Color, share: float) -> Color:
 
 @lru_cache(maxsize=_KEPT)
 def box(text: str, width: int, height: int, background: str, color: str) -> bytes:
-    """Draw centered text in one color, as large as fits (up to an eighth of the width). Colors are `#rrggbb`."""
+    """Draw a box with centered text as a PNG. The text is as large as fits, up to an eighth of the width.
+
+    `background` and `color` (of the text) have the form `#rrggbb`.
+    """
     from PIL import Image, ImageColor, ImageDraw
 
     back, front = ImageColor.getrgb(background)[:3], ImageColor.getrgb(color)[:3]

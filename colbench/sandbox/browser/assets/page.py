@@ -58,7 +58,10 @@ An unclosed part extends to the end of the page, so matching takes linear time.
 _MOST_INLINED = 4
 """Maximum number of links that become styles. Further links remain, so that a page cannot grow a thousandfold."""
 _MOST_CONFIGS = 8
-"""Maximum number of scripts with Tailwind's configuration that may run. Most pages have one; each adds to a header."""
+"""Maximum number of scripts with Tailwind's configuration that may run. Most pages have one.
+
+Each adds its hash to the Content-Security-Policy header.
+"""
 _ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'>][^\s>]*))?""")
 _CONFIG = re.compile(
     r"""(?:\s|//[^\n\u2028\u2029]*+|/\*.*?\*/)*+(?:window\s*\.\s*)?tailwind\s*\.\s*config\s*=\s*\{

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any
 
 COLOR = (201, 24, 143)
-"""Color of every canary file, which no page of the corpus uses."""
+"""Color of every canary file. No page of the corpus uses this color."""
 _HEX = "#{:02x}{:02x}{:02x}".format(*COLOR)
 _PAINT = f"html,body{{background:{_HEX}!important}}"
 _SQUARE = f'<rect width="64" height="64" fill="{_HEX}"/>'
@@ -30,7 +30,7 @@ _TYPES = {
 class Canary:
     """A folder of files, and a server of HTTP and datagrams on the loopback interface; a context manager.
 
-    The server serves the same files by name. The path `never` gets no response, and any other path gets the page.
+    The server serves the same files by name. The path `never` gets no response, and any other path gets `page.html`.
     """
 
     def __init__(self) -> None:

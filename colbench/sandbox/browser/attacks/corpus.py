@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 Aim = Literal["network", "file", "denial", "height", "next", "vary", "trace", "honest"]
 """Aim of a page: the harm that it does in an unprotected browser.
 
-`network`: it reaches a server outside. `file`: a file of the machine is in the picture. `denial`: there is no picture
-in time, because the browser hangs, dies or uses up the machine's memory. `height`: the picture is shorter or taller
+`network`: it reaches a server outside. `file`: a file of the machine is in the picture. `denial`: the picture is not
+ready in time: the browser hangs, dies or uses up the machine's memory. `height`: the picture is shorter or taller
 than the page. `next`: the next page looks different or is not rendered. `vary`: the page looks different when it is
 rendered again. `trace`: a window or a saved file is left behind. `honest`: none of these; the page is a control.
 """

@@ -51,7 +51,7 @@ NOTHING = Color(0.0, 0.0, 0.0, 0.0)
 
 
 def read_color(text: str) -> Color:
-    """Parse the first color in a computed value; return NOTHING if there is no color that can be parsed."""
+    """Parse the first color in a computed value; return NOTHING if no color can be parsed."""
     found = _FUNCTION.search(text)
     if not found:
         return NOTHING

@@ -23,7 +23,7 @@ STYLES = (
 MOST_ITEMS = 10_000
 """Maximum number of items of a page, in document order; further items are ignored."""
 _DOT = "\N{BULLET}"
-"""What a password field shows for each character."""
+"""Character that a password field shows in place of each typed character."""
 _HEADINGS = frozenset(("H1", "H2", "H3", "H4", "H5", "H6"))
 _ROLES = {"button": "button", "heading": "heading", "link": "link"}
 _ROOTS = ("HTML", "BODY")

@@ -57,7 +57,7 @@ def _words(item: Item, canvas: Canvas, ink: Ink) -> Iterator[Words]:
 
 
 def _readable(line: Line, seen: Rect) -> str:
-    """Return the part of a line's text inside `seen`; "" if `seen` is too low to read the line, or has no width."""
+    """Return the part of a line's text inside `seen`; "" if `seen` is not tall enough to be read, or has no width."""
     if seen.height < max(_SMALLEST, _HALF * line.rect.height) or not seen.width:
         return ""
     length = len(line.text)

@@ -42,7 +42,7 @@ function sortable(table) {
   });
 }
 
-// A filter over the rows of a table by the text of their first cells.
+// Filters: show only the rows of a table that contain the entered text.
 function filtered(box) {
   const table = document.getElementById(box.dataset.filters);
   const count = make("output");

@@ -1,4 +1,4 @@
-"""Tasks about the price of an advertisement, with decisions on counted words, loud words, a minimum, and many days."""
+"""Tasks about the price of an advertisement, with decisions on short words, capitals, a minimum, and long runs."""
 
 from __future__ import annotations
 

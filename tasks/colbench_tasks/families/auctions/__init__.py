@@ -1,4 +1,4 @@
-"""Tasks about an auction's winner and price, with decisions on several bids, a minimum, steps, ties, and a premium."""
+"""Tasks about an auction's winner and price, with decisions on repeated bids, a minimum bid, rounding, and ties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks about a seller's commission, with decisions on counted sales, a percentage, steps, returns, and beginners."""
+"""Tasks about a seller's commission, with decisions on small sales, rates, returns, bonuses, and beginners."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks about a due date, with decisions on open days, holidays, requests in the evening, and urgent cases."""
+"""Tasks about a due date, with decisions on working days, holidays, requests in the evening, and urgent cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks about late payers, with decisions on the grace period, interest, charges for letters, and a collector."""
+"""Tasks about late payers, with decisions on the grace period, interest, charges for letters, and debt collection."""
 
 from __future__ import annotations
 

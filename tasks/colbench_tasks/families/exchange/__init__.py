@@ -1,4 +1,4 @@
-"""Tasks about the payout of an exchange desk, with decisions on margin, limits, better rates, and coins."""
+"""Tasks about the payout of a currency exchange, with decisions on margin, limits, better rates, and rounding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks about a clean label from a title, with decisions on letters, digits, other characters, joining, and length."""
+"""Tasks about turning a title into a label (slug), with decisions on case, digits, symbols, and length."""
 
 from __future__ import annotations
 

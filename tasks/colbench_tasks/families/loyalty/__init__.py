@@ -1,4 +1,4 @@
-"""Tasks about points for a purchase, with decisions on the rate, the smallest purchase, a limit, and status."""
+"""Tasks about points for a purchase, with decisions on the rate, a minimum purchase, a limit, and loyal customers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks about a bill for units used, with decisions on prices, a step, quiet hours, basic charges, and rounding."""
+"""Tasks about a utility bill, with decisions on prices, heavy use, off-peak hours, basic charges, and rounding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks about a short code for a person, with decisions on small words, hyphens, given names, and digits."""
+"""Tasks about a short code for a person, with decisions on particles (van, de), hyphens, given names, and digits."""
 
 from __future__ import annotations
 

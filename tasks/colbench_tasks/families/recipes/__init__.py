@@ -1,4 +1,4 @@
-"""Tasks about a recipe for more people, with decisions on portions, a reserve, rounding, and tiny amounts."""
+"""Tasks about scaling a recipe to more people, with decisions on portions, a reserve, rounding, and tiny amounts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks about the working time in a week of shifts, with decisions on doubles, rest, breaks, nights, and long weeks."""
+"""Tasks about the working time in a week of shifts, with decisions on overlaps, rest, breaks, nights, and overtime."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks about the order of stops on a round, with decisions on room, distance, urgent stops, and ties."""
+"""Tasks about the order of stops on a round, with decisions on capacity, distance, urgent stops, and ties."""
 
 from __future__ import annotations
 

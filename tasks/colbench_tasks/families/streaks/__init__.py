@@ -1,4 +1,4 @@
-"""Tasks about streaks of good days, with decisions on what a good day is, jokers, illness, and the cost of a break."""
+"""Tasks about streaks of good days, with decisions on the daily goal, jokers that save missed days, and illness."""
 
 from __future__ import annotations
 

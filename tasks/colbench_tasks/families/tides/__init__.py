@@ -1,4 +1,4 @@
-"""Tasks about the hours with enough water for a boat, with decisions on the sill, a reserve, wind, and daylight."""
+"""Tasks about the hours with enough water for a boat, with decisions on the sill, clearance, wind, and daylight."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks about a vehicle's toll and lane, with decisions on its kind, length, height, the hour, and the way back."""
+"""Tasks about a vehicle's toll and lane, with decisions on length, height, the hour, the return trip, and the lane."""
 
 from __future__ import annotations
 

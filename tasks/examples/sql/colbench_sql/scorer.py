@@ -21,7 +21,7 @@ NAME = "databases/default/1"
 MOST_ROWS = 1000
 LONGEST_QUERY = 20_000
 SHOWN = 200
-"""Maximum number of characters of a database's rows to show in a report."""
+"""Maximum number of characters to show of the rows that a query returns on a database."""
 PROGRAM = f"""
 import json, sqlite3
 

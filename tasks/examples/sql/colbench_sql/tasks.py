@@ -1,7 +1,8 @@
-"""The tasks: reports that a person needs, the decisions about them, and databases that show each decision.
+"""The tasks: reports that a person needs, the decisions about them, and databases on which every decision matters.
 
 A task draws a theme, a report, and one option for each decision. The request states some of the decisions and leaves
-the others open. Replacing an option with any other changes the rows of at least one of the hidden databases.
+the others open. Replacing an option with any other changes the rows that the query returns on at least one of the
+hidden databases.
 """
 
 from __future__ import annotations
@@ -260,7 +261,7 @@ def _fact(decision: Decision, words: Words, chosen: Chosen, stated: Sequence[str
 
 
 def _databases(words: Words, chosen: Chosen, random: Random) -> list[str]:
-    """Return databases on which the reference returns rows; replacing any option changes the rows of at least one."""
+    """Return databases on which the reference returns rows; any other option changes these rows on at least one."""
     others = [
         query(words, {**chosen, decision.name: option})
         for decision in DECISIONS
