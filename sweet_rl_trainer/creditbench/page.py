@@ -153,8 +153,8 @@ def _common(results: Results) -> str:
         return ""
     tasks, states = results.read
     return (
-        f"On the {count(states, 'state')} of {count(tasks, 'task')} that models read, all estimators:\n\n"
-        + _table(found)
+        f"Models score only {count(states, 'state')} of {count(tasks, 'task')}. On these states, the estimators "
+        "compare as follows:\n\n" + _table(found)
     )
 
 
@@ -186,8 +186,8 @@ def _validation(results: Results) -> str:
         return ""
     return (
         f"We took {count(found.questions, 'question')} from {count(found.states, 'state')}. After each question, the "
-        "demonstrators' policy finished the dialogue with the rule-based human again and again, until the 95% interval "
-        f"of the question's mean reward was at most ±{found.half_width * 100:.2f} points ({found.continuations:,} "
+        "demonstrators' policy finished the dialogue with the rule-based human many times, until the 95% "
+        f"interval of the question's mean reward was at most ±{found.half_width * 100:.2f} points ({found.continuations:,} "
         "dialogues in all). "
         f"{percent_with_range(found.covered)} of these intervals contain the exact value of `hindsight tests`, "
         f"and the greatest difference between a mean and the exact value is {found.difference * 100:.2f} points."

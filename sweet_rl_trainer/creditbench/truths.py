@@ -1,8 +1,8 @@
 """The exact values of a state and of its candidates.
 
-A truth defines value by a belief about the open decisions and by the policy that acts from the next turn on.
+A truth is a choice of two assumptions: a belief about the open decisions, and the policy after the candidate message.
 
-| truth | belief | policy from the next turn on |
+| truth | belief | policy after the candidate message |
 |---|---|---|
 | `optimal` | the generator's population | the best one |
 | `policy` | the generator's population | that of the demonstrators, with correct code and a new persona in each turn |

@@ -35,7 +35,7 @@ NAMED = 5
 
 
 class Draft(NamedTuple):
-    """The contents of a bundle, and what the bundle leaves out of the run."""
+    """The contents of a bundle, the parts of the run that it omits, and how many dialogues need a warning."""
 
     submission: Submission
     lock: Lock

@@ -119,7 +119,11 @@ def new_entries(repository: Path, base: str, head: str = "HEAD") -> list[str]:
         if status != "A":
             raise Refused("change.kind", "it already exists; entries never change", file=path)
         if mode != PLAIN:
-            raise Refused("change.mode", f"mode {mode}: it is not a regular file", file=path)
+            raise Refused(
+                "change.mode",
+                f"its git mode is {mode}, but must be {PLAIN} (a regular file that is not executable)",
+                file=path,
+            )
         digests.add(found[1])
     if not digests:
         raise Refused("change.none", "no new entry")
