@@ -187,8 +187,8 @@ def _validation(results: Results) -> str:
     return (
         f"We took {count(found.questions, 'question')} from {count(found.states, 'state')}. After each question, the "
         "demonstrators' policy finished the dialogue with the rule-based human many times, until the 95% "
-        f"interval of the question's mean reward was at most ±{found.half_width * 100:.2f} points ({found.continuations:,} "
-        "dialogues in all). "
+        f"interval of the question's mean reward was at most ±{found.half_width * 100:.2f} points "
+        f"({found.continuations:,} dialogues in all). "
         f"{percent_with_range(found.covered)} of these intervals contain the exact value of `hindsight tests`, "
         f"and the greatest difference between a mean and the exact value is {found.difference * 100:.2f} points."
     )
