@@ -109,7 +109,6 @@ def page(name: str, worlds: dict[str, Results]) -> str:
         numbers,
         worlds=worlds,
         useful=useful,
-        main_arms=len(MAIN_ARMS),
         fit=whole_percent(report.ZERO_SHOT[1]),
         similar=whole_percent(SIMILAR),
     )
@@ -163,10 +162,6 @@ class Numbers:
     def asked_seeds(self) -> int:
         """Return the number of seeds that the study was run with."""
         return self._results.seeds
-
-    def missing_main_arms(self) -> int:
-        """Return the number of main arms without results."""
-        return sum(not self.seeds(arm) for arm in MAIN_ARMS)
 
     def unfinished(self) -> str:
         """Return the arms of the world that lack seeds: `` `gain-nll` (3 of 6 seeds), `pmi` ``."""
