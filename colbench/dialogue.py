@@ -36,7 +36,7 @@ from colbench.messages import (
     Usage,
     clean,
     flaw,
-    split_private,
+    split_reply,
     split_thoughts,
 )
 from colbench.registry import get_domain
@@ -271,13 +271,13 @@ def read_move(reply: object) -> Move:
     """Parse a reply into its message and, if present, its answer. Raises AgentError if it is not a message."""
     reply = read_reply(reply)
     raw = clean(reply.content)
-    public = split_private(raw)[1]
+    thoughts, _, public = split_reply(raw)
     said, marker, answer = public.partition(ANSWER_MARKER)
     return Move(
         raw=raw,
         said=said.strip() if marker else public.strip(),
         answer=answer.strip() if marker else None,
-        thoughts=split_thoughts(raw)[0] or clean(reply.thoughts),
+        thoughts=thoughts or clean(reply.thoughts),
         usage=reply.usage,
         delivery=reply.delivery,
         sampled=reply.sampled,

@@ -125,14 +125,14 @@ def split_thoughts(text: str) -> tuple[str, str]:
     return (text[begin:].strip(), "") if opening else ("", text)
 
 
-def split_private(text: str) -> tuple[str, str]:
-    """Return the part of an agent's reply before `PUBLIC_MARKER`, and the part that the human sees, with the answer.
+def split_reply(text: str) -> tuple[str, str, str]:
+    """Return three parts of an agent's reply: the thoughts, the text before `PUBLIC_MARKER`, and the public part.
 
-    Thoughts are in neither; see `split_thoughts`. Without the marker, the first part is "".
+    The human sees only the public part, which includes the answer. Without the marker, the second part is "".
     """
-    words = split_thoughts(text)[1]
+    thoughts, words = split_thoughts(text)
     private, marker, public = words.partition(PUBLIC_MARKER)
-    return (private.strip(), public) if marker else ("", words)
+    return (thoughts, private.strip(), public) if marker else (thoughts, "", words)
 
 
 def clean(text: str) -> str:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from colbench.config import derive_seed, digest
 from colbench.errors import Boundary, BoundaryError, ColBenchError, DataError, Kind
-from colbench.messages import Delivery, Sampled, Usage, clean, split_private, split_thoughts
+from colbench.messages import Delivery, Sampled, Usage, clean, split_reply, split_thoughts
 from colbench.score import Score
 
 SCHEMA = "colbench.rollout/1"
@@ -162,7 +162,7 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def private(self) -> str:
         """The text that the human does not see: the agent's thoughts, and the part of `raw` before "OUTPUT:"."""
-        parts = (self.thoughts.strip(), split_private(self.raw)[0])
+        parts = (self.thoughts.strip(), split_reply(self.raw)[1])
         return "\n\n".join(part for part in parts if part)
 
 

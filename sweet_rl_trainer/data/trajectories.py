@@ -14,7 +14,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from colbench.messages import ANSWER_MARKER, Message, split_private
+from colbench.messages import ANSWER_MARKER, Message, split_reply
 from colbench_tasks.trajectories import Trajectory as Recorded
 
 EndedBy = Literal["answer", "limit", "unknown"]
@@ -107,7 +107,7 @@ def from_official(
 
 
 def _ended_by(replies: Sequence[str]) -> EndedBy:
-    if ANSWER_MARKER in split_private(replies[-1])[1]:
+    if ANSWER_MARKER in split_reply(replies[-1])[2]:
         return "answer"
     return "limit" if len(replies) == OFFICIAL_LIMIT else "unknown"
 

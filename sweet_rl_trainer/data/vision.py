@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any
 
 from colbench.errors import DataError
-from colbench.messages import split_private
+from colbench.messages import split_reply
 from colbench.pages.extract import extract_page, target_page
 from colbench.registry import get_domain
 from sweet_rl_trainer.data.pictures import Picture
@@ -101,7 +101,7 @@ class VisionChat:
         conversation.append({"role": role, "content": content})
 
     def _reply(self, reply: str, domain: str, pictures: list[Picture]) -> list[dict[str, str]]:
-        said = split_private(reply)[1]
+        said = split_reply(reply)[2]
         page = extract_page(said)
         picture = self._look(page) if page else None
         if page and not self._read_pages:
@@ -152,4 +152,4 @@ class VisionChat:
 def pages_of(trajectory: Trajectory) -> Iterator[str]:
     """Yield the pages of a dialogue, the hidden one first."""
     yield target_page(trajectory.privileged)
-    yield from filter(None, (extract_page(split_private(reply)[1]) for reply in trajectory.replies))
+    yield from filter(None, (extract_page(split_reply(reply)[2]) for reply in trajectory.replies))

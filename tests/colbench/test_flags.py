@@ -8,6 +8,7 @@ import json
 import msgspec
 import pytest
 
+from colbench.cli import main
 from colbench.config import RunConfig, settings
 from colbench.errors import UserError
 from colbench.flags import (
@@ -273,3 +274,16 @@ def test_the_default_of_a_flag_never_overrides_the_file(tmp_path):
     file.write_text("max_turns = 3\nhuman = 'openai:m@http://h/v1'\n")
     config = read("--config", str(file), "--seed", "1")
     assert (config.max_turns, config.human, config.seed) == (3, "openai:m@http://h/v1", 1)
+
+
+def test_validate_replaces_a_file_only_on_request(tmp_path, capsys):
+    kept = tmp_path / "kept.jsonl"
+    kept.write_text("mine\n")
+    assert main(["tasks", "validate", "--limit", "1", "--exclude", str(kept)]) == 2
+    assert f"--exclude {kept}: already exists; --overwrite replaces it" in capsys.readouterr().err
+    assert kept.read_text() == "mine\n"
+
+
+def test_doctor_refuses_an_attack_together_with_a_server(capsys):
+    assert main(["doctor", "--attack", "--serve-faults", "0"]) == 2
+    assert "--serve-faults: cannot be combined with --attack" in capsys.readouterr().err

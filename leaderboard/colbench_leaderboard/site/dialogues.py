@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from colbench.messages import ANSWER_MARKER, split_private
+from colbench.messages import ANSWER_MARKER, split_reply
 from colbench.numbers import count, percent, sentence
 from colbench.presentation import AnswerPictures, Picture
 from colbench.rollout import Rollout, Turn
@@ -205,7 +205,7 @@ def _messages(rollout: Rollout) -> Iterator[Message]:
 
 def _reply(turn: Turn) -> Message:
     """Return a reply of the agent as a message; the answer itself is shown below the dialogue."""
-    answers = ANSWER_MARKER in split_private(turn.raw)[1]
+    answers = ANSWER_MARKER in split_reply(turn.raw)[2]
     text = turn.said or ("(the answer, below)" if answers else "(nothing)")
     return _message("Agent", text, turn.private)
 

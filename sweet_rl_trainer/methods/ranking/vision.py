@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from colbench.messages import split_private
+from colbench.messages import split_reply
 from colbench.pages.extract import extract_page
 from colbench.registry import get_domain
 from sweet_rl_trainer.agents.pages import Camera
@@ -48,7 +48,7 @@ class Sight:
 
 def _pages(candidates: Candidates) -> Iterator[str]:
     yield from pages_of(candidates.turn.trajectory)
-    public = (split_private(reply.text)[1] for reply in candidates.replies)
+    public = (split_reply(reply.text)[2] for reply in candidates.replies)
     yield from filter(None, map(extract_page, public))
 
 
