@@ -137,7 +137,9 @@ def read_file(path: Path, flag: str) -> dict[str, Any]:
         form = "JSON" if path.suffix == ".json" else "TOML"
         raise UserError(f"{flag}: {path} is not {form}: {cause}") from cause
     if not isinstance(values, dict):
-        raise UserError(f'{flag}: {path} is not an object; expected JSON of the form {{"key": value}}')
+        raise UserError(
+            f'{flag}: {path} is not an object; expected JSON of the form {{"key": value}}'
+        )
     return values
 
 
