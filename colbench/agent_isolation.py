@@ -1,7 +1,8 @@
 """The agent of a run: functions that find it, choose its process, and isolate it or say why that is impossible.
 
-ColBench's own agents run in the process of the run. Third-party agents run in a separate process, which is isolated if
-this machine supports isolation. docs/agent-sandbox.md describes what an agent is isolated from.
+ColBench's own agents, and agents given as objects, run in the process of the run. A third-party Python agent runs in a
+separate process, unless `in_process` is set; this process is isolated if the machine supports isolation. A program
+(`cmd:`) is isolated only if `agent_sandbox` is set. docs/agent-sandbox.md describes what an agent is isolated from.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def read_isolation(config: RunConfig) -> RunConfig:
 def find_agent(config: RunConfig) -> Any:
     """Return the agent that a configuration names; third-party code gets its own process unless `in_process` is set.
 
-    Raises UserError if the agent does not exist.
+    Raises UserError if an agent that runs in this process is unknown or cannot be built.
     """
     if config.in_process or not is_foreign("agent", config.agent):
         return find_participant("agent", config)
@@ -70,12 +71,17 @@ def find_agent(config: RunConfig) -> Any:
 def isolate(agent: object, config: RunConfig, out: Path | None) -> str:
     """Isolate the agent as configured. Return a description of what it may still reach, or "" if it is not isolated.
 
-    A Python agent in its own process is isolated even if `agent_sandbox` is not set; if that is impossible, a warning
-    is logged. Raises UserError if `agent_sandbox` is set and the agent or this machine does not allow isolation, or if
-    a folder of `agent_write` does not exist or is hidden from agents.
+    If `agent_sandbox` is not set, a Python agent in its own process is still isolated from the tasks. If that is
+    impossible, a warning is logged, and `agent_write` has no effect. Raises UserError if `agent_sandbox` is set and the
+    agent cannot be isolated, if a folder of `agent_write` does not exist or is hidden from agents, or if `agent_write`
+    is set for an agent without its own process.
     """
     if config.agent_sandbox:
         return _shut_in(agent, config, out)
+    if config.agent_write and not isinstance(agent, PythonAgent):
+        raise UserError(
+            "--agent-write: applies only to a Python agent of yours in its own process; remove --agent-write"
+        )
     if isinstance(agent, PythonAgent):
         try:
             return _hide_tasks(agent, config, out)
@@ -105,12 +111,11 @@ def _hide_tasks(agent: PythonAgent, config: RunConfig, out: Path | None) -> str:
     from colbench.sandbox.agent import OpenSandbox, find_hidden, why_not_open
 
     hidden = find_hidden(config, out)
+    writable = _writable(config, hidden)
     _require_apart(config, hidden)
     if reason := why_not_open():
         raise SandboxError(reason)
-    box = OpenSandbox(
-        agent.command, hidden=hidden, named=_named(config), writable=_writable(config, hidden)
-    )
+    box = OpenSandbox(agent.command, hidden=hidden, named=_named(config), writable=writable)
     agent.prefix = box.prefix()
     return box.words
 
@@ -130,12 +135,12 @@ def _writable(config: RunConfig, hidden: Hidden) -> list[Path]:
 
 
 def _require_apart(config: RunConfig, hidden: Hidden) -> None:
-    """Raise SandboxError if one of the agent's own files is in a folder with tasks, which isolation would hide."""
+    """Raise SandboxError if one of the agent's own files or folders is in a place that isolation hides."""
     for file in files_of("agent", config.agent):
         if hidden.holds(file.resolve()):
             raise SandboxError(
-                f"{file}: isolation hides packages and folders with tasks or runs, and this file of the agent is in "
-                "one of them; move the file elsewhere"
+                f"{file}: isolation hides packages and folders with tasks or runs, and this part of the agent is in "
+                "one of them; move the agent elsewhere"
             )
 
 
@@ -154,11 +159,13 @@ def _shut_in(agent: object, config: RunConfig, out: Path | None) -> str:
             f"--agent-sandbox: only a program, or a Python agent that is not ColBench's own, can be isolated; --agent "
             f"{config.agent} runs in this process or on another server"
         )
+    if reason := why_not():
+        raise UserError(
+            f"--agent-sandbox: agents cannot be isolated here: {reason}. To enable isolation: {REMEDY}"
+        )
+    endpoint = read_endpoint(config.agent_endpoint) if config.agent_endpoint else None
+    hidden, named = find_hidden(config, out), list[str]()
     try:
-        if reason := why_not():
-            raise SandboxError(reason)
-        endpoint = read_endpoint(config.agent_endpoint) if config.agent_endpoint else None
-        hidden, named = find_hidden(config, out), list[str]()
         if isinstance(agent, PythonAgent):
             _require_apart(config, hidden)
             named = [*_named(config), *map(str, runtime(hidden))]
@@ -170,9 +177,7 @@ def _shut_in(agent: object, config: RunConfig, out: Path | None) -> str:
             named=named,
         )
     except SandboxError as cause:
-        raise UserError(
-            f"--agent-sandbox: agents cannot be isolated here: {cause}. To enable isolation: {REMEDY}"
-        ) from cause
+        raise UserError(f"--agent-sandbox: the agent cannot be isolated: {cause}") from cause
     agent.prefix = box.prefix()
     unset = [name for name in config.agent_env if name not in os.environ]
     return f"{box.words}; not set here: {', '.join(unset)}" if unset else box.words

@@ -31,10 +31,10 @@ class InProcess:
 
 
 def audited(task: Task, rollout: Rollout) -> Rollout:
-    """Return a copy of a rollout that also records what the human leaked in each turn.
+    """Return a copy of a rollout that also records what the human leaked in each turn (`Turn.leak`).
 
-    Unless scoring failed, the copy also records the measures of the agent's questions. If the leaks of all replies are
-    already recorded, they are kept.
+    Unless scoring failed, the copy also records the decisions that each turn asked for and revealed, and the measures
+    of the agent's questions. If the leaks of all replies are already recorded, they are kept.
     """
     if any(turn.human is not None and turn.leak is None for turn in rollout.turns):
         rollout = replace(rollout, turns=audit_turns(task, rollout.turns))

@@ -109,7 +109,8 @@ class CellQueue(Stops):
     """A queue of one run's cells, one per dialogue, for any number of runners.
 
     `earlier` maps cell keys to rollouts of an earlier attempt; `done` is called with each finished rollout. If
-    `broken_after` is set, the run ends if all of its first `broken_after` dialogues fail in the agent's own code.
+    `broken_after` is set, the run ends if its first `broken_after` settled dialogues (`Rollout.settled`), including
+    those in `earlier`, all failed in the agent's own code.
     """
 
     def __init__(
@@ -135,7 +136,7 @@ class CellQueue(Stops):
         watched = earlier.values() if broken_after else ()
         self._faulty = [each for each in watched if _faulty(each.failure)]
         self._works = any(each.settled and not _faulty(each.failure) for each in watched)
-        """True if at least one dialogue ended in a way other than a fault of the agent's own code."""
+        """True if at least one settled dialogue did not fail in the agent's own code."""
 
     @property
     def is_over(self) -> bool:
@@ -177,7 +178,7 @@ class CellQueue(Stops):
     def finished(self, rollout: Rollout) -> None:
         """Record a finished rollout.
 
-        Raises AgentError if all of the first `broken_after` dialogues failed in the agent's own code.
+        Raises AgentError if the first `broken_after` settled dialogues all failed in the agent's own code.
         """
         self._running -= 1
         if not self._running:

@@ -35,7 +35,8 @@ def plan(
 ) -> Iterator[Cell]:
     """Yield the cells of a run, or of a shard: trial 0 of every task, then trial 1 of every task, and so on.
 
-    `told` is the setting `RunConfig.told`, which determines the first message of each dialogue.
+    `told` is the setting `RunConfig.told`, which determines the first message of each dialogue. Raises UserError if
+    `told` is `all` and the decisions of a task are not known.
     """
     for trial in range(trials):
         for task in tasks:

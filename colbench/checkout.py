@@ -7,7 +7,10 @@ from pathlib import Path
 
 
 def find_commit() -> str:
-    """Return the commit of the harness, with `-dirty` if files were changed; "" if it does not run from a checkout."""
+    """Return the commit of the harness, with `-dirty` if tracked files were changed.
+
+    Return "" if the harness does not run from a checkout, or if Git is not installed or fails.
+    """
     root = Path(__file__).resolve().parents[1]
     if not (root / ".git").exists():
         return ""

@@ -1,4 +1,4 @@
-"""Results of checks: of a task (`colbench tasks validate`), of a task set (`datasheet`), of this machine (`doctor`)."""
+"""Results of checks of a task (`tasks validate`), a task set (`tasks datasheet`) and this machine (`doctor`)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class TaskCheck(Struct, frozen=True, kw_only=True, omit_defaults=True):
     default: float | None
     """Score of the reference as an answer in the default mode; None if it cannot be scored."""
     official: float | None
-    """Score of the reference as an answer in the official mode; None if it cannot be scored."""
+    """Score of the reference as an answer in the official mode; None if it cannot be scored, or without this mode."""
     blank: float | None
-    """Score of an empty answer."""
+    """Score of an empty answer in the default mode; None if it cannot be scored."""
     flaws: tuple[str, ...] = ()
     constant: bool | None = None
     """True if every hidden test expects the same value, so that a function that ignores its arguments can pass.
@@ -54,7 +54,7 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
 
     what: str
     works: bool | None
-    """True if it works; None if it is missing or broken, but needed only for an optional feature."""
+    """True if it works. If it is missing or broken: None if only an optional feature needs it, else False."""
     text: str
     fix: str = ""
     """Instruction for installing or repairing it."""

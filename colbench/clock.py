@@ -1,4 +1,4 @@
-"""A clock that counts the seconds of a speaker (an agent or a human), except while it waits for a model server."""
+"""A clock that counts the seconds of a speaker (an agent or a human), minus its waits for model servers."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class Clock:
             self._since = min(self._since + seconds, self._now())
 
     def stop(self) -> None:
-        """Pause the clock. It resumes when `go` has been called as often as `stop`."""
+        """Pause the clock until each call of `stop` has been undone by a call of `go`."""
         self._waits += 1
         self._halt()
 

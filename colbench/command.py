@@ -1,4 +1,4 @@
-"""The common parts of all command lines of the project: parser, exit codes, one-line errors, log, renamed commands.
+"""The common parts of all command lines of the project: parser, exit codes, error messages, log, renamed commands.
 
 Exit codes:
     0    done
@@ -90,7 +90,7 @@ def describe(doc: str | None) -> str:
 
 
 def run(name: str, command: Callable[[], int]) -> int:
-    """Run a command of the program `name` and return its exit code. Expected errors are printed in one line."""
+    """Run a command of the program `name` and return its exit code. Expected errors are printed without a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

@@ -10,7 +10,7 @@ from typing import Any
 NARROWEST, WIDEST = 50, 100
 """Minimum and maximum width of a help text in columns, whatever the width of the terminal."""
 SHOWN = 3
-"""Maximum number of optional flags in a usage line; if a command has more, `[options]` replaces them."""
+"""Maximum number of optional flags besides `--help` in a usage line; `[options]` replaces them if there are more."""
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):

@@ -28,7 +28,7 @@ def requested_command() -> str:
 
 
 def complete(parser: argparse.ArgumentParser) -> None:
-    """Print completions and exit if the shell asks for them; else do nothing."""
+    """Print completions and exit if the shell asks for them and argcomplete is installed; else do nothing."""
     if ACTIVE not in os.environ or find_spec("argcomplete") is None:
         return
     import argcomplete
@@ -42,7 +42,9 @@ def complete(parser: argparse.ArgumentParser) -> None:
 def script(program: str, shell: str) -> str:
     """Return the completion script of a program for a shell. Raises UserError if argcomplete is not installed."""
     if find_spec("argcomplete") is None:
-        raise UserError("argcomplete is not installed; pip install 'colbench[completion]'")
+        raise UserError(
+            "argcomplete is not installed; install it: pip install 'colbench[completion]'"
+        )
     from argcomplete.shell_integration import shellcode
 
     return str(shellcode([program], shell=shell)) + "\n"

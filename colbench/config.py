@@ -341,8 +341,8 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def pins(self) -> dict[str, Any]:
         """Return the fields on which results can depend; a run can be resumed only if they are unchanged.
 
-        Files are replaced by the hash of their content. The URL of a model server is left out: the same model may be
-        served elsewhere when the run continues.
+        Prompt files are replaced by the hash of their content. Arguments in `EXECUTION_ARGS` and URLs of model servers
+        are left out: a resumed run may use another server. Raises UserError if a prompt file cannot be read.
         """
         pins = self._having("pinned")
         for role in ("agent", "human"):

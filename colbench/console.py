@@ -42,7 +42,8 @@ def add_output_flags(parser: argparse.ArgumentParser, *, document: str) -> None:
 def output(*, as_json: bool, quiet: bool) -> Iterator[None]:
     """Set the output mode in this context.
 
-    `as_json`: `console()` prints to standard error, so that standard output has only JSON. `quiet`: nothing is printed.
+    `as_json`: `console()` prints to standard error, so that standard output has only JSON. `quiet`: both consoles print
+    nothing.
     """
     before = dict(_MODE)
     _set(json=as_json, quiet=quiet)
@@ -53,7 +54,7 @@ def output(*, as_json: bool, quiet: bool) -> Iterator[None]:
 
 
 def settings_for_child() -> dict[str, str]:
-    """Return the environment variable that passes this process's print mode to a child; see `inherited_output`."""
+    """Return the environment variable that passes this process's output mode to a child; see `inherited_output`."""
     return {_INHERITED: ",".join(flag for flag, value in _MODE.items() if value)}
 
 

@@ -57,7 +57,7 @@ class Move(Struct, frozen=True, kw_only=True):
     said: str
     """The part that the human sees."""
     answer: str | None
-    """The text after the answer marker; None if there is no marker."""
+    """The text after the answer marker; None without a marker."""
     thoughts: str
     """The agent's thoughts before its message, which the human never sees."""
     usage: Usage | None
@@ -100,9 +100,11 @@ async def play(
 
     The agent is shown its own messages as the human sees them, without their private parts. At the turn limit the whole
     last message is the answer; see `Domain.committed`. `clock` limits the total time of the agent's replies; each reply
-    of the human has the same limit. Raises AgentError if the agent fails, SimulatorError if the human fails,
-    ScorerError if the domain cannot read the answer, and EndpointError if a model server sent only empty replies up to
-    the turn limit; `turns` then contains the dialogue up to that point.
+    of the human has the same limit. If an error is raised, `turns` contains the dialogue up to that point.
+
+    Raises AgentError if the agent fails, SimulatorError if the human fails, ScorerError if the domain cannot read the
+    answer, EndpointError if a model server does not respond or sends only empty replies up to the turn limit, and
+    UserError if a model server refuses the key or the URL.
     """
     images = getattr(agent, "accepts_images", False)
     dialogue = Dialogue(
@@ -146,9 +148,10 @@ class Dialogue:
     async def step(self, reply: object, *, seconds: float, clock: Clock) -> None:
         """Process the agent's reply, which took `seconds`, and get the human's reply unless the dialogue has ended.
 
-        Raises AgentError if the reply is not a valid message, ScorerError if the domain cannot read the answer,
-        EndpointError if a model server sent only empty replies up to the turn limit, and SimulatorError if the human
-        fails or takes longer than the limit of the agent's `clock`.
+        Raises AgentError if the reply is not a valid message, ScorerError if the domain cannot read the answer, and
+        SimulatorError if the human fails or takes longer than the limit of the agent's `clock`. Raises EndpointError if
+        all of the agent's replies up to the turn limit were empty replies of a model server, or if the human's model
+        server does not respond, and UserError if that server refuses the key or the URL.
         """
         move = read_move(reply)
         self.turns.append(move.turn(seconds))
@@ -177,7 +180,7 @@ class Dialogue:
         self.messages = (*said, Message(role="user", content=heard.content, images=seen))
 
     def _refuse_silence(self) -> None:
-        """Raise EndpointError if all replies of a model server were empty, so that the dialogue is not scored.
+        """Raise EndpointError if all of the agent's replies were empty replies of a model server; they are not scored.
 
         Accept a dialogue with recorded tokens, because empty replies are then the policy's own behavior.
         """
@@ -208,8 +211,9 @@ async def opened(
     """Open the agent of one dialogue: the new agent that a stateful agent opens, or else the agent itself.
 
     With a `clock`, opening and closing may each take as long as the clock's limit, or `OPENING` seconds if that is
-    longer. If closing fails after a complete dialogue, the error is only logged, because the answer counts. A new agent
-    without the attribute `accepts_images` takes it from the stateful agent.
+    longer; if closing fails after a complete dialogue, the error is only logged, because the answer counts. Without a
+    `clock`, nothing limits the time, and an error of closing is always raised. A new agent without the attribute
+    `accepts_images` takes it from the stateful agent.
     """
     if isinstance(agent, StatefulAgent):
         sees = getattr(agent, "accepts_images", False)

@@ -336,7 +336,7 @@ class Domain:
         """Return a prompt: `agent`, `agent_single_turn` or `human`.
 
         The prompt is the file `prompts/NAME.txt` in the domain's package or, if that file does not exist, one of
-        ColBench's general prompts.
+        ColBench's general prompts. Raises UserError if neither file exists.
         """
         package = importlib.import_module(type(self).__module__).__package__
         for place in filter(None, (package, "colbench")):

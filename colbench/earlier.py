@@ -20,7 +20,7 @@ class Earlier(Mapping[str, Rollout]):
         self.settled: set[str] = set()
         """Keys of the dialogues that are finished."""
         self.works = False
-        """True if a dialogue ended in any way other than a fault of the agent's own code."""
+        """True if at least one finished dialogue did not fail in the agent's own code."""
         self._reader = reader
         self._places: dict[str, int] = {}
         self._faulty: dict[str, int] = {}

@@ -7,9 +7,9 @@ ColBenchError
  └── BoundaryError    something failed at a boundary; `kind` says how
       ├── AgentError           the agent under test failed: its dialogue scores 0
       └── InfrastructureError  not the agent's fault: the score stays None, the cell is retried
-           ├── EndpointError   a model server did not answer
+           ├── EndpointError   a model server gave no usable answer
            ├── SimulatorError  the simulated human failed
-           ├── SandboxError    the code sandbox failed
+           ├── SandboxError    a sandbox failed
            ├── RenderError     the browser failed
            ├── ScorerError     the scorer failed
            └── WorkerError     a process that runs dialogues was lost
@@ -97,7 +97,7 @@ class TooLongError(Exception):
 
 
 class EndpointError(InfrastructureError):
-    """A model server did not respond to the agent, the human or another client."""
+    """A model server, or another server that a client needs, could not be reached or gave no usable answer."""
 
     boundary: Boundary = "endpoint"
 
@@ -109,7 +109,7 @@ class SimulatorError(InfrastructureError):
 
 
 class SandboxError(InfrastructureError):
-    """The code sandbox itself failed (not the candidate inside it)."""
+    """The code sandbox itself failed (not the code of the answer inside it), or an agent cannot be isolated."""
 
     boundary: Boundary = "sandbox"
 

@@ -55,7 +55,7 @@ from colbench.shards import in_shard
 from colbench.task import Task
 
 BROKEN_AFTER = 10
-"""Number of dialogues after which a run stops if all of them failed in the agent's own code."""
+"""Number of settled dialogues after which a run stops if all of them failed in the agent's own code."""
 
 
 class Observer:
@@ -90,8 +90,8 @@ class Evaluation:
     """One run. The constructor loads tasks, agent and human, and checks the settings; it starts nothing.
 
     `agent`, `human` and `tasks` given as objects replace those of the configuration. Without `out` the folder is
-    `runs/AGENT-TASKS-DIGEST`. Failed dialogues of an earlier attempt are run again if `retry_failed` names their
-    failure; see `colbench.failures`. Raises UserError, which names the flag or field to fix, if a setting is wrong.
+    `runs/AGENT-TASKS-DIGEST`. Dialogues of an earlier attempt are run again if a reason in `retry_failed` matches them;
+    see `colbench.failures`. Raises UserError, which names the flag or field to fix, if a setting is wrong.
     """
 
     def __init__(
@@ -144,9 +144,10 @@ class Evaluation:
     async def run(self, observer: Observer) -> None:
         """Run and score the pending dialogues. Dialogues finished by an earlier attempt are kept.
 
-        Raises UserError if another process uses the folder or the folder contains another run, EndpointError if a model
-        server does not respond, AgentError if the first `BROKEN_AFTER` dialogues all fail in the agent's own code.
-        Finished dialogues stay in the folder, and the next call continues the run.
+        Raises UserError if another process uses the folder, the folder contains another run, or a model server refuses
+        the key or the URL. Raises EndpointError if `cell_queue.GIVE_UP_AFTER` dialogues in a row failed because of a
+        model server or the human, AgentError if the first `BROKEN_AFTER` settled dialogues all failed in the agent's
+        own code. Finished dialogues stay in the folder, and the next call continues the run.
         """
         async with self.executor() as executor:
             record = replace(
@@ -303,9 +304,11 @@ async def evaluate_async(
         settings: Further fields of `RunConfig`, such as `domain`, `limit`, `trials`, `seed`, `concurrency`.
 
     Raises:
-        UserError: An argument is wrong; the message names it.
-        EndpointError: A model server does not respond. Finished dialogues are in `out`; the same call resumes the run.
-        AgentError: The first `BROKEN_AFTER` dialogues all failed in the agent's own code.
+        UserError: An argument is wrong, which the message names, or a model server refuses the key or the URL.
+        EndpointError: `cell_queue.GIVE_UP_AFTER` dialogues in a row failed because of a model server or the human.
+            Finished dialogues are in `out`; the same call resumes the run. A single such failure raises nothing: it is
+            recorded in the rollout.
+        AgentError: The first `BROKEN_AFTER` settled dialogues all failed in the agent's own code.
     """
     specs = {"agent": agent, "tasks": tasks, "human": human}
     for name, given in specs.items():
@@ -378,7 +381,7 @@ def _loop_runs() -> bool:
 
 
 def default_folder(config: RunConfig, config_digest: str) -> Path:
-    """Return `runs/AGENT-TASKS-DIGEST`. Each configuration and each selection of dialogues has its own folder."""
+    """Return `runs/AGENT-TASKS-DIGEST`. The digest depends on the pins, `limit`, `task_ids` and `shard`."""
     selection: list[object] = [config.limit, config.task_ids]
     if config.shard:
         selection.append(config.shard)

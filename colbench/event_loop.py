@@ -1,4 +1,4 @@
-"""An event loop that always ends: like `asyncio.run`, but tasks that ignore cancellation are abandoned."""
+"""Helpers for asyncio. `run` is like `asyncio.run`, but leftover tasks that ignore cancellation are abandoned."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Dialogues keep many objects for a long time; with the default, scanning them too
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of a coroutine, run in a separate event loop.
+    """Return the result of a coroutine, run in a new event loop.
 
     Remaining tasks are canceled at the end and get at most `STOP_GRACE` seconds to finish. Threads of
     `asyncio.to_thread` are not waited for; they do not keep the process alive.

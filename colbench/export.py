@@ -1,7 +1,7 @@
 """Tasks as files and as a `datasets.Dataset`.
 
-`jsonl` and `parquet` contain everything, including facts, and can be read back as the same tasks; `official` is JSON
-lines with only the columns of the official files.
+The formats `jsonl` and `parquet` contain everything, including facts, and can be read back as the same tasks. The
+format `official` is JSON lines with only the columns of the official files.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def to_dataset(tasks: Iterable[Task]) -> datasets.Dataset:
     from datasets import Dataset
 
     rows = list(map(table_row, tasks))
-    used = [name for name in rows[0] if any(row[name] for row in rows)]
+    used = [name for name in (rows[0] if rows else ()) if any(row[name] for row in rows)]
     return Dataset.from_dict({name: [row[name] for row in rows] for name in used})
 
 

@@ -126,7 +126,8 @@ def _merge(earlier: Any, value: Any) -> Any:
 def read_file(path: Path, flag: str) -> dict[str, Any]:
     """Return the content of a TOML file, or of a JSON file with the name *.json.
 
-    Raises UserError, which names the flag or argument by which the file was given, if the file cannot be read.
+    Raises UserError, which names the flag or argument by which the file was given, if the file cannot be read or is
+    malformed.
     """
     try:
         content = path.read_text("utf-8")
@@ -159,7 +160,7 @@ def environment_values(
 ) -> Iterator[Found]:
     """Yield the values of environment variables; with `args`, only those for which the command has a flag.
 
-    Raises UserError for a variable whose name almost matches a known one.
+    Raises UserError for a variable whose name almost matches a known one, or whose value is malformed.
     """
     _refuse_misspelled(environment)
     for name, setting in settings().items():

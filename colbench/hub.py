@@ -31,7 +31,8 @@ def push(dataset: datasets.Dataset, repository: str, *, private: bool | None = N
     """Upload a dataset to a dataset repository, which is created if necessary, and return its URL.
 
     `private`: visibility of the repository if it is created; with None, it is public unless its owner's settings say
-    otherwise. Raises UserError if the hub refuses the upload, EndpointError if the hub cannot be reached.
+    otherwise. Raises UserError if `repository` is malformed, or if the hub refuses the upload; EndpointError if the hub
+    cannot be reached.
     """
     check_repository(repository)
     try:

@@ -2,9 +2,9 @@
 
 Three kinds of items are counted. Items in the request are not hidden and are left out; shares are relative to the rest,
 so 1.0 means that the reply said every hidden item of that kind. An item that the question itself named does not count
-as revealed by the reply. If the question contains the words of a topic or an example of a structured fact, the items of
-that fact do not count either. For tasks without facts, the subject of a question is unknown, and every correct answer
-counts; the audit is then an upper bound.
+as revealed by the reply. If the question contains the words of a topic or an example of a fact, the items of that fact
+do not count either. For tasks without facts, the subject of a question is unknown, and every correct answer counts; the
+audit is then an upper bound.
 
                  backend (Python)                             frontend (HTML)
 identifiers      names the code defines or uses, said as      class names, said as above; Tailwind's
@@ -43,7 +43,7 @@ AUDITED = 50_000
 def audit(task: Task, question: str, reply: str) -> Leak:
     """Return the shares of hidden items that a reply reveals, not counting items that the question named or asked for.
 
-    Items in the request are not hidden. Each field is the share, in [0, 1], of one kind of hidden items. Never raises.
+    Items in the request are not hidden. Each field is the share, in [0, 1], of one kind of hidden items.
     """
     secret = hidden_items(task)
     return (mentioned(secret, reply) - _asked(task, secret, question)).share_of(secret)
@@ -53,10 +53,10 @@ def audit_turns(task: Task, turns: Iterable[Turn]) -> tuple[Turn, ...]:
     """Return the turns of a dialogue, each with its leak.
 
     The leak is the share of the hidden items (`hidden_items`) that the human's reply revealed for the first time. An
-    item counts only if neither side had mentioned it or asked for it before, so the leaks of a dialogue add up to the
-    share revealed in the whole dialogue. Turns without a reply stay unchanged, as do all turns of a domain in which the
-    human is expected to state the content of the answer (`Domain.audited`). Only the first `AUDITED` characters of a
-    message are read, because a one-megabyte message would delay all other dialogues.
+    item does not count if the human or the agent had already mentioned it, or if the agent had asked for it. So the
+    leaks of a dialogue add up to the share revealed in the whole dialogue. Turns without a reply stay unchanged, as do
+    all turns of a domain in which the human is expected to state the content of the answer (`Domain.audited`). Only the
+    first `AUDITED` characters of a message are read, because a one-megabyte message would delay all other dialogues.
     """
     if not get_domain(task.domain).audited:
         return tuple(turns)

@@ -79,9 +79,9 @@ def merge(runs: Sequence[str | Path], *, out: str | Path, force: bool = False) -
         force: Accept shards whose versions or sandboxes differ.
 
     Raises:
-        UserError: The shards are not of one run, two shards have different versions of a dialogue, a shard is in use,
-            or `out` is not empty.
-        DataError: A file of a shard is malformed.
+        UserError: The shards are not of one run, a shard is given twice or in use, two shards have different versions
+            of a dialogue, `out` is not empty, or the run's baseline or ceiling cannot be read.
+        DataError: A file of a shard is missing or malformed, or the tasks have changed since the run.
     """
     target = _writable(Path(out))
     folders = [RunFolder(Path(run)) for run in runs]

@@ -1,4 +1,4 @@
-"""Messages between the two sides of a dialogue, and their cost."""
+"""Messages between the agent and the human, with their token counts and the details of their delivery."""
 
 from __future__ import annotations
 

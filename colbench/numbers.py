@@ -51,12 +51,12 @@ def percent_with_range(interval: Interval) -> str:
 
 
 def measure(value: float | None, unit: str) -> str:
-    """Format a metric's value with its unit: `42.3%`, `4.7 s`, or `0.012` for a metric without a unit."""
+    """Format a metric's value with its unit: `42.3%`, `4.70 s`, or `0.012` for a metric without a unit."""
     return percent(value) if unit == "%" else f"{_precise(value)} {unit}".rstrip()
 
 
 def measure_range(interval: Interval, unit: str) -> str:
-    """Return the interval of a metric: `39.1 to 45.4%` for the unit `%`, else `4.5 to 4.9 s`."""
+    """Return the interval of a metric: `39.1 to 45.4%` for the unit `%`, else `4.50 to 4.90 s`."""
     if unit == "%" or interval.low is None:
         return percent_range(interval)
     exact = ", exact" if interval.method == "exact" else ""

@@ -48,7 +48,7 @@ class Setting(Struct, frozen=True, kw_only=True):
     metavar: str
     effect: Effect
     default: str
-    """The default in words; empty if the field has no default or is off by default."""
+    """The default in words; empty if the field is off, empty or None by default."""
     separator: str
 
     @property

@@ -25,12 +25,12 @@ LEAVING = 60.0
 
 
 def find_participant(role: Role, config: RunConfig) -> Any:
-    """Return the agent or the human that a configuration names. Raises UserError if the name is unknown."""
+    """Return the agent or the human that a configuration names; see `plugins.resolve` for the errors."""
     return resolve(role, getattr(config, role), arguments(role, config))
 
 
 def arguments(role: Role, config: RunConfig) -> dict[str, ArgValue]:
-    """Return the constructor arguments of the agent or the human, including its prompt if there is one."""
+    """Return the constructor arguments of the agent or the human, including the path of its prompt file if set."""
     args: dict[str, ArgValue] = dict(getattr(config, f"{role}_args"))
     prompt = getattr(config, f"{role}_prompt")
     return {**args, "prompt": prompt} if prompt else args
@@ -66,9 +66,12 @@ def require_given(name: str, given: object) -> None:
             f"{name}: expected a spec or an object, got None; leave {name} out for its default"
         )
     if isinstance(given, FunctionType):
-        raise UserError(
-            f"{name}: a function can only be given by a spec, such as my_{name}.py:{given.__name__}"
+        advice = (
+            "call it, and pass the tasks that it returns"
+            if name == "tasks"
+            else f"pass a spec, such as my_{name}.py:{given.__name__}"
         )
+        raise UserError(f"{name}: a function cannot be passed; {advice}")
 
 
 def describe_for(participant: object, domains: Collection[str]) -> dict[str, str]:
@@ -132,7 +135,7 @@ def why_single(role: Role, participant: object, *, given: bool) -> str:
     if given:
         return (
             f"the {role} was given as an object, which cannot be sent to another process; pass a "
-            f"spec, such as my_{role}.py:My{role.title()}, or leave this setting at 1"
+            f"spec, such as my_{role}.py:My{role.title()}, or use one process and the executor local"
         )
     reason: str = getattr(participant, "single_process", "")
     return reason
@@ -141,7 +144,7 @@ def why_single(role: Role, participant: object, *, given: bool) -> str:
 async def start(stack: AsyncExitStack, role: str, participant: Any) -> None:
     """Start a participant that is a context manager. The exit stack stops it; errors while stopping are only logged.
 
-    Raises UserError if the participant cannot be started.
+    ColBench's own errors pass unchanged. Raises UserError if the participant fails to start with any other error.
     """
     if not hasattr(participant, "__aenter__"):
         return

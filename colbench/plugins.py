@@ -1,6 +1,6 @@
 """Resolution of a spec, the value of a flag such as `--agent`, to an agent, a human or a task source.
 
-The forms of a spec are tried in this order:
+The spec of a task source is a task file or NAME:ARGUMENT. The forms of other specs are tried in this order:
   NAME or NAME:ARGUMENT      an entry point, as in the group `colbench.agents`; its factory gets ARGUMENT
   path/to/file.py:attribute  a Python file
   package.module:attribute   an importable module
@@ -70,7 +70,8 @@ DEFINE = {
 def resolve(kind: Kind, spec: str, args: Mapping[str, ArgValue]) -> Any:
     """Build the agent or human that a spec names, with `args`.
 
-    Raises UserError if the spec is unknown, its import fails, or it does not accept the arguments.
+    Raises UserError if the spec is unknown, its import fails, it does not accept the arguments, or it cannot be built.
+    Raises UserError if the object is not an agent or a human (`require_method`).
     """
     found, positional, module = _find(kind, spec)
     if callable(found) and not (kind == "agent" and _is_agent(found, positional, args)):
@@ -93,7 +94,7 @@ def is_foreign(kind: Kind, spec: str) -> bool:
 
 
 def files_of(kind: Kind, spec: str) -> list[Path]:
-    """Return the file or the package's folders that a spec names, without importing them; empty if nothing is found."""
+    """Return the file or the package folders that a spec names, without importing them; empty if nothing is found."""
     name, place = spec.partition(":")[0], spec.rpartition(":")[0]
     point = _entry_points(kind).get(name)
     if point is None and place.endswith(".py"):
@@ -106,7 +107,7 @@ def files_of(kind: Kind, spec: str) -> list[Path]:
 
 
 def require_method(kind: Kind, plugin: object, place: str) -> None:
-    """Raise UserError, starting with `place`, if an agent or a human lacks its method or the method is not async."""
+    """Raise UserError, starting with `place`, unless an agent or a human is an object that has its async method."""
     method = REQUIRED[kind]
     if isinstance(plugin, type):
         raise UserError(f"{place}: {_name(plugin)} is a class; pass an instance")
@@ -180,7 +181,8 @@ def location(kind: Kind, name: str) -> str:
 def explain(kind: Kind, spec: str) -> tuple[str, dict[str, str]]:
     """Return the documentation of the object that a spec names, and its arguments for `--agent-arg` or `--human-arg`.
 
-    See `plugin_arguments.defaults` for the values of the arguments. Raises UserError if the object does not exist.
+    See `plugin_arguments.defaults` for the values of the arguments. Raises UserError if the object does not exist or
+    cannot be imported.
     """
     found, _, _ = _find(kind, spec)
     text = inspect.getdoc(found) or "(no description)"

@@ -40,11 +40,11 @@ class Picture(Struct, frozen=True, kw_only=True):
     name: str
     """The picture's caption, such as `Target`."""
     file: str = ""
-    """Path in the folder of the run or the site; empty if there is no picture."""
+    """Path in the folder of the run or the site; empty if the picture is missing."""
     width: int = 0
     height: int = 0
     note: str = ""
-    """The reason why there is no picture."""
+    """The reason why the picture is missing."""
 
 
 class AnswerPictures(Protocol):

@@ -153,7 +153,7 @@ class Tally:
         return " · ".join(parts)
 
     def remaining(self) -> str:
-        """Return the remaining time at the current rate."""
+        """Return the remaining time at the current rate, as `H:MM:SS`; `-:--` until a dialogue has finished."""
         if not self.fresh:
             return "-:--"
         seconds = int(60 * (self.total - self.done) / self.rate())

@@ -18,10 +18,10 @@ class PromptedHuman:
     """A chat model that plays the human of any domain: from the hidden information, or by comparing pictures of pages.
 
     By default, the model is sampled at temperature 0, and the domain limits a reply: in frontend design to 512 tokens
-    and 1,000 characters, elsewhere to 256 tokens and 400 characters. A model that thinks before it writes gets more
-    tokens. `prompt` is a file that replaces the built-in prompt. Its placeholders are `{problem_description}`,
-    `{dialogue_history}` and `{hidden_information}`; in frontend design, `{pictures}` takes the place of
-    `{hidden_information}`.
+    and 1,000 characters, in other domains usually to 256 tokens and 400 characters (`Domain.human_limits`). A model
+    that thinks before it writes gets more tokens. `prompt` is a file that replaces the built-in prompt. Its
+    placeholders are `{problem_description}`, `{dialogue_history}` and `{hidden_information}`; in frontend design,
+    `{pictures}` takes the place of `{hidden_information}`.
     """
 
     def __init__(
@@ -52,8 +52,8 @@ class PromptedHuman:
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message | str:
         """Return the model's reply as the human.
 
-        Raises SimulatorError if the model gives no reply, UserError if a user's prompt has no placeholder for the
-        hidden information.
+        Raises SimulatorError if the model's reply is empty or a refusal, UserError if a user's prompt has no
+        placeholder for the hidden information. Errors of the model's client, such as EndpointError, pass unchanged.
         """
         return await self._human(task.domain).respond(task, dialogue)
 

@@ -40,7 +40,7 @@ def installed_domains() -> tuple[Domain, ...]:
 def get_domain(name: str) -> Domain:
     """Return the domain of this name.
 
-    Raises UserError if it is not installed, cannot be loaded, or is incomplete.
+    Raises UserError if it is not installed, several packages define it, it cannot be loaded, or it is incomplete.
     """
     point = _entry_point(name)
     try:

@@ -18,8 +18,8 @@ from colbench.task import Task
 class RunResources:
     """The code sandbox, the browser and all other resources that the domains of some tasks need.
 
-    The constructor raises UserError if this machine lacks a resource. Opening the context starts all resources, closing
-    it stops them.
+    The constructor raises UserError if this machine lacks a resource or an extra scorer, or if a domain lacks the
+    scoring mode. Opening the context starts all resources, closing it stops them.
     """
 
     def __init__(

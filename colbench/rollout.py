@@ -113,7 +113,7 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One reply of the agent and the human's reply to it."""
 
     raw: str
-    """The agent's unmodified output."""
+    """The agent's output, unmodified except that question marks replace lone surrogates."""
     said: str
     """The part that the human saw: without private text and without the answer."""
     human: str | None = None
@@ -199,14 +199,14 @@ class Rollout(Struct, frozen=True, kw_only=True):
     """The event that ended the dialogue: the agent's answer marker, the turn limit, or a failure."""
     failure: Failure | None = None
     scores: dict[str, Score] = {}
-    """Scores by mode: `default`, `official`."""
+    """Scores by mode, such as `default` and `official`."""
     started: str = ""
     """Start time in UTC, ISO 8601."""
     seconds: float = 0.0
     asking: Asking | None = None
     """Measures of the questions.
 
-    None if the task's decisions are not known, or if a failure that is not the agent's ended the dialogue early.
+    None if the task's decisions are not known, or if the dialogue or its scoring failed through no fault of the agent.
     """
 
     @property
@@ -275,7 +275,8 @@ def read_rollouts(path: Path) -> list[Rollout]:
 def iter_rollouts(path: Path) -> Iterator[Rollout]:
     """Yield the rollouts of a file one at a time, including those replaced by a later one with the same key.
 
-    Raises DataError, which names the line, if a line is malformed, except for an incomplete last line.
+    An incomplete last line is left out. Raises DataError, which names the line, if a line is malformed, and DataError
+    if the file cannot be read.
     """
     return (placed.rollout for placed in placed_rollouts(path))
 

@@ -1,4 +1,4 @@
-"""A finished run: its record, tasks, rollouts and report, and tables of its dialogues."""
+"""A run, finished or not: its record, tasks, rollouts and report, and tables of its dialogues."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 class Run:
     """A run as read from its folder.
 
-    `tasks`, `rollouts` and `stats` are read once; create another object to see later additions.
+    `tasks`, `rollouts`, `stats` and `report` are computed once; create another object to see later additions.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Run:
 
     @cached_property
     def tasks(self) -> list[Task]:
-        """The tasks of the run. Raises DataError if their source no longer provides the same tasks."""
+        """The tasks of the run. Raises UserError if their source is missing, DataError if the tasks have changed."""
         if self._tasks is not None:
             return list(self._tasks)
         return recorded_tasks(self.folder, self.record)
@@ -93,8 +93,8 @@ class Run:
         """The dialogues with their verdicts, one for each task and trial that has been run.
 
         They are in the order of the plan: all tasks in order, then all of them again for the next trial. Dialogues on
-        unknown tasks, which the task source no longer provides, come last, in the order in which they ended. Dialogues
-        on earlier versions of a task are left out.
+        tasks that are missing from the task source come last, in the order in which they ended. Dialogues on earlier
+        versions of a task are left out.
         """
         order = {task.id: number for number, task in enumerate(self.known_tasks())}
 
@@ -114,7 +114,7 @@ class Run:
 
     @cached_property
     def report(self) -> RunReport:
-        """The report: every number with its interval, as in `report.json`."""
+        """The report: every number with its interval. `write_report` adds warnings and the names of pages."""
         config, others = self.config, load_others(self.config, self.tasks)
         measured = measure(self.tasks, config.trials, self.folder.latest(), config.shard)
         return run_report(measured, config, others)
@@ -130,7 +130,7 @@ class Run:
                 yield start, rollout
 
     def write_report(self) -> RunReport:
-        """Write `report.json`, `report.html` and the pages of its domains into the folder, and return the report."""
+        """Write `report.json`, `report.html` and the pages of the run's domains into the folder; return the report."""
         from colbench.report.write import write_report
 
         others = load_others(self.config, self.tasks)
@@ -224,7 +224,7 @@ class Run:
         return push(self.to_dataset(), repository, private=private)
 
     def save(self, path: str | Path) -> Run:
-        """Copy the run's folder to `path`, which must not exist, and return the run there."""
+        """Copy the run's folder to `path`, and return the run there. Raises UserError if `path` exists."""
         target = Path(path)
         if target.exists():
             raise UserError(f"{target}: already exists; choose another folder")
@@ -259,7 +259,7 @@ class Run:
         return modes(rollouts, self.config.scoring, domain, lead)[0], lead
 
     def known_tasks(self) -> list[Task]:
-        """Return the tasks; an empty list if their source no longer provides them."""
+        """Return the tasks; an empty list if their source is missing or has changed."""
         try:
             return self.tasks
         except UserError:

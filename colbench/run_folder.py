@@ -231,14 +231,14 @@ class RunFolder:
             yield
 
     def write(self, name: str, content: bytes) -> Path:
-        """Write a file of the folder atomically."""
+        """Write a file of the folder atomically, and return its path. Raises UserError if it cannot be written."""
         with self.replacing(name) as file:
             file.write(content)
         return self.path / name
 
     @contextmanager
     def replacing(self, name: str) -> Iterator[BinaryIO]:
-        """Yield a file that replaces a file of the folder once it is completely written."""
+        """Yield a file that replaces a file of the folder once it is written. Raises UserError if writing fails."""
         path = self.path / name
         draft = path.with_name(f".{name}.{os.getpid()}.new")
         try:

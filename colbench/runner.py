@@ -66,9 +66,10 @@ class Runner(Struct, frozen=True, kw_only=True):
     ) -> None:
         """Run and score every cell; `done` is called with each rollout as it is finished.
 
-        `earlier` maps keys to unfinished rollouts of an earlier attempt. If only the scoring of such a dialogue failed,
-        the dialogue is not run again, only scored. Raises EndpointError if a model server does not respond, UserError
-        if it refuses requests.
+        `earlier` maps keys to rollouts of an earlier attempt that are not settled (`Rollout.settled`). If only the
+        scoring of such a dialogue failed, the dialogue is not run again, only scored. Raises EndpointError if
+        `GIVE_UP_AFTER` dialogues in a row failed because of a model server or the human (`CellQueue.ended`), UserError
+        if a model server refuses the key or the URL.
         """
         queue = CellQueue(cells, earlier, done)
         await self.serve(queue)
@@ -92,7 +93,7 @@ class Runner(Struct, frozen=True, kw_only=True):
     async def run_dialogue(self, cell: Cell, turns: list[Turn] | None = None) -> Rollout:
         """Run the dialogue of a cell, and return it unscored. AgentError and InfrastructureError become its failure.
 
-        `turns`: the list to which turns are appended.
+        `turns`: the list to which turns are appended. Raises UserError if a model server refuses the key or the URL.
         """
         started, start = now(), time.perf_counter()
         turns = [] if turns is None else turns

@@ -66,7 +66,7 @@ class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def flaw(self) -> str:
-        """The first number that is infinite or NaN, with its name; "" if all numbers are finite."""
+        """The first of `value` and `metrics` that is infinite or NaN, with its name; "" if all of them are finite."""
         numbers = {"value": self.value, **self.metrics}
         wrong = (
             f"{name} = {n}" for name, n in numbers.items() if n is not None and not isfinite(n)

@@ -99,7 +99,7 @@ def task_source(source: str, tasks: list[Task]) -> TaskSource:
 def recorded_tasks(folder: RunFolder, record: RunRecord) -> list[Task]:
     """Load the tasks of a run again, from their source or, for tasks given as objects, from the copy in its folder.
 
-    Raises DataError if the tasks have changed since the run.
+    Raises UserError if the source is missing, DataError if the tasks have changed since the run.
     """
     tasks = select(resolve_tasks(_source(folder, record)), record.config)
     if _hash(tasks) != record.tasks.hash:

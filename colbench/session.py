@@ -84,9 +84,10 @@ class Talk:
     async def step(self, reply: Message | str) -> Step:
         """Process the agent's next reply, and return the human's reply or, at the end, the verdicts.
 
-        Raises UserError if the dialogue has ended, AgentError if the reply is not a message, and InfrastructureError if
-        the human fails or the domain cannot read the answer; the same reply can then be sent again. A failure of the
-        scorer becomes the rollout's failure.
+        Raises AgentError if the reply is not a message, and UserError if the dialogue has ended or if a model server
+        refuses the key or the URL. Raises InfrastructureError if the human or its model server fails, or if the domain
+        cannot read the answer; the same reply can then be sent again. A failure of the scorer becomes the rollout's
+        failure.
         """
         if self._dialogue.ending:
             raise UserError("this dialogue has ended; start a new one")
@@ -187,7 +188,7 @@ class Session:
     def start(self, task: Task, *, trial: int = 0, images: bool = False) -> Talk:
         """Return a new dialogue on a task; `images`: True if the agent is shown pictures of its pages.
 
-        Raises UserError if `task` is not a task.
+        Raises UserError if `task` is not a task, or if `told` is `all` and the task's decisions are not known.
         """
         if not isinstance(task, Task):
             raise UserError(f"task: expected a Task, such as one of Session.tasks, got {task!r}")
@@ -196,7 +197,7 @@ class Session:
     async def run_dialogue(
         self, agent: Agent | StatefulAgent, task: Task, trial: int = 0
     ) -> Rollout:
-        """Run a dialogue with an agent and return it unscored; an error of either participant becomes its failure."""
+        """Run a dialogue with an agent and return it unscored; see `Runner.run_dialogue` for the errors."""
         require_method("agent", agent, "agent")
         return await self.runner(agent, concurrency=1).run_dialogue(self.cell(task, trial))
 
@@ -205,7 +206,8 @@ class Session:
     ) -> list[Rollout]:
         """Run and score dialogues with an agent, at most `concurrency` (default: all) at a time.
 
-        Returns the rollouts in the order of `cells`. Raises EndpointError if a model server does not respond.
+        Returns the rollouts in the order of `cells`; see `Runner.run` for the errors. The failure of a dialogue is not
+        raised, but recorded in its rollout.
         """
         require_method("agent", agent, "agent")
         found: dict[str, Rollout] = {}

@@ -2,6 +2,7 @@
 
 docs/study/WORLD.json.gz    input: the results of a study in a world, which is `results.json` of `sweet-rl study`
 docs/study/finetuned-first.json.gz    input: results in `finetuned` with an earlier base
+docs/study/finetuned-more.json.gz    input: results in `finetuned` with twelve more seeds, for prediction 27
 docs/PAGE.md.jinja          input: the text of a page (`PAGES`); this script computes the numbers in it
 docs/PAGE.md                output: the page
 docs/study/WORLD.md         output: the report of a world
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import jinja2
 import msgspec
+from msgspec.structs import replace
 
 import colbench
 from colbench.numbers import number, percent, percent_with_range, signed, whole_percent
@@ -70,6 +72,8 @@ WIDTH = 80
 """Characters in a line of the pictured dialogue."""
 TOLD_LATER = 0.5
 """The probability p of the credit method `facts`, as in the study."""
+FIRST_NEW = 6
+"""The first of the seeds that prediction 27 counts; earlier seeds suggested the prediction."""
 SIMILAR = 0.1
 """Greatest difference between similar numbers of supervised tokens, as a share of the number of `RIVAL`."""
 
@@ -95,6 +99,11 @@ def read(path: Path) -> Results:
     return msgspec.json.decode(gzip.decompress(path.read_bytes()), type=Results)
 
 
+def new_seeds(results: Results) -> Results:
+    """Return the results of the seeds that prediction 27 counts."""
+    return replace(results, rows=tuple(row for row in results.rows if row.seed >= FIRST_NEW))
+
+
 def page(name: str, worlds: dict[str, Results]) -> str:
     """Return the page of this name."""
     environment = jinja2.Environment(
@@ -104,6 +113,7 @@ def page(name: str, worlds: dict[str, Results]) -> str:
     )
     numbers = {world: Numbers(results) for world, results in worlds.items()}
     numbers["first"] = Numbers(read(PARTS / "finetuned-first.json.gz"))
+    numbers["more"] = Numbers(new_seeds(read(PARTS / "finetuned-more.json.gz")))
     text = (HERE / f"{name}.md.jinja").read_text("utf-8")
     return environment.from_string(text).render(
         numbers,

@@ -20,7 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from colbench.console import errors
 
 PLAIN_INTERVAL = 10.0
-"""Seconds between two lines of progress if there is no terminal."""
+"""Minimum number of seconds between two lines of progress, if the console is not a terminal."""
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -35,7 +35,7 @@ def progress(
 ) -> Iterator[Callable[[], None]]:
     """Yield a function to call each time that one of `total` items is done.
 
-    `every`: the seconds between two lines if the console is not a terminal.
+    `every`: the minimum number of seconds between two lines if the console is not a terminal.
     """
     console = errors()
     if not total or os.environ.get("RANK", "0") != "0":
@@ -84,7 +84,7 @@ class _Lines:
 
 
 def quiet() -> None:
-    """Silence bitsandbytes, and the progress bars of transformers if standard error is not a terminal.
+    """Hide warnings of bitsandbytes and, if standard error is not a terminal, the progress bars of transformers.
 
     Call this function before anything imports these packages.
     """

@@ -84,7 +84,7 @@ def panels(
 
 
 def ring(axes: Axes, x: Sequence[float], y: Sequence[float], color: str, **options: Any) -> None:
-    """Draw unfilled circles, such as around selected points of a curve."""
+    """Draw circles with a colored edge, filled with white, for example around selected points of a curve."""
     options |= {"linestyle": "none", "markerfacecolor": WHITE, "clip_on": False}
     axes.plot(x, y, marker="o", markeredgecolor=color, **options)
 
@@ -102,7 +102,7 @@ def ticks(axis: Axis, most: int) -> None:
 
 
 def legend(figure: Figure, *, right: bool = False) -> None:
-    """Add a legend for all labels in the axes, each label once: below them, or in a column on their right."""
+    """Add a legend with each label of the axes once: below the axes or, if `right`, in a column to their right."""
     found: dict[str, Any] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):

@@ -45,6 +45,7 @@ class Request(Struct, frozen=True, kw_only=True):
     arguments: list[str]
     environment: dict[str, str]
     folder: str
+    """The working directory."""
     path: list[str]
     """The import path, `sys.path`."""
 
@@ -63,7 +64,8 @@ class ForkServer:
     def run(self, request: Request, streams: Sequence[int]) -> int:
         """Run a program with these descriptors as its standard streams, and return its exit code.
 
-        One program runs at a time. Raises RuntimeError if the server has exited.
+        One program runs at a time. Raises RuntimeError if the server exits while the program runs, and OSError if it
+        exited before.
         """
         body = msgspec.json.encode(request)
         with self._lock:
@@ -89,7 +91,7 @@ class ForkServer:
 
 
 def serve(connection: socket.socket) -> int:
-    """Run requested programs one after another until the other end is closed. Return an exit code.
+    """Run requested programs one after another until the other end is closed; then return 0.
 
     This function also returns in each child process, with the exit code of the child's program.
     """

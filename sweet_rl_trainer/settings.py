@@ -1,6 +1,7 @@
-"""The settings of a training run; the defaults are the paper's (arXiv 2503.15478, appendix on hyper-parameters).
+"""The settings of a training run.
 
-Values that differ between methods are in `methods`.
+The defaults are the paper's, if it reports a value (arXiv 2503.15478, appendix on hyper-parameters). Defaults that
+differ between methods are in `methods`.
 """
 
 from __future__ import annotations
@@ -67,11 +68,14 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Training settings. "Paper" marks the paper's hyper-parameters, "ours" settings that the paper does not report."""
 
     score: Score = "log-ratio"
-    """The terms of the weighted sum S: log π_θ − log π_ref, or the values of a regression head. Paper: log-ratio."""
+    """The summands of the score S in `train.loss`: log π_θ − log π_ref, or the values of a regression head.
+
+    Paper: log-ratio; for the critic of frontend design, value.
+    """
     beta: Positive = 0.1
     """β of the preference loss. Paper."""
     likelihood_weight: NotNegative = 0.01
-    """λ, the weight of NLL⁺ relative to the preference loss. Paper."""
+    """λ, the weight of NLL⁺ (the mean NLL of the chosen side's tokens) relative to the preference loss. Paper."""
     likelihood_over: Literal["replies", "everything"] = "replies"
     """Tokens in the mean NLL: "everything" adds system and human messages, as in the released actor. Ours: replies."""
 
@@ -91,13 +95,13 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Name of any AdamW in transformers, such as `paged_adamw_8bit`. Ours."""
 
     batch_size: Count = 8
-    """Number of pairs, or of successes, in an optimizer step, over all processes. Paper; 32 for RFT."""
+    """Number of pairs, or of imitated examples, in an optimizer step, over all processes. Paper; 32 for RFT."""
     epochs: Count = 4
     """Number of passes over the examples. Paper; 1 for the actor, 8 for the frontend."""
     max_steps: Count | None = None
     """Stop after this many optimizer steps; the schedule then also ends there. Ours: no limit besides the epochs."""
     row_tokens: Count = 16_384
-    """Maximum number of tokens in a packed row, which determines memory use; a longer pair has its own row. Ours."""
+    """Maximum number of tokens in a packed row, which determines memory use; a longer example has its own row. Ours."""
     share_beginnings: bool = False
     """Compute the common prefixes of sequences in a row once (`attention.can_share`). Ours."""
 

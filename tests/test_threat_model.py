@@ -56,6 +56,8 @@ TESTS = {
     "Outlive or stop the run": (
         "test_no_process_remains_after_a_dialogue",
         "test_no_process_outlives_a_killed_harness",
+        "test_the_sandbox_blocks_every_attempt_to_reveal_a_task",
+        "test_an_isolated_agent_reaches_nothing_of_a_task_or_a_run",
     ),
     "Make the human give away the answer": (
         "test_a_reply_with_the_whole_reference_leaks_everything",

@@ -1,4 +1,4 @@
-"""An agent that sends nothing: the lower bound of every score."""
+"""An agent that gives an empty answer: the lower bound of every score."""
 
 from __future__ import annotations
 

@@ -15,7 +15,8 @@ class Cheat:
     """An agent that asks the interviewer's questions, and then answers with the reference.
 
     `leaves` is the number of open decisions that it does not ask about, so its answer contains decisions that the human
-    never revealed. `tasks` is the path of a task file. Raises DataError if the file cannot be read.
+    never revealed. `tasks` is the path of a task file. Raises DataError if the file cannot be read, and UserError if
+    `leaves` is negative.
     """
 
     domains = (BACKEND,)
@@ -25,7 +26,10 @@ class Cheat:
         self._interviewer = Interviewer(leaves=leaves)
 
     async def reply(self, dialogue: Sequence[Message]) -> Message:
-        """Return the interviewer's next question; where the interviewer would answer, return the reference."""
+        """Return the interviewer's next question; where the interviewer would answer, return the reference.
+
+        Raises AgentError if no task in the file has this request.
+        """
         said = await self._interviewer.reply(dialogue)
         if not said.content.startswith(MARKER):
             return said

@@ -35,7 +35,7 @@ FOCUS = (0.45, 0.65, 0.85)
 SLIPS = (0.0, 0.05, 0.2)
 """Probabilities that the code has a random choice for a decision; each persona draws one of them."""
 KNOWING_FOCUS = 0.95
-"""The share of questions that concern an open decision, for a demonstrator that knows the human's decisions."""
+"""The share of questions that concern an open decision, for a demonstrator that knows the task's choices."""
 LINGERS = 0.1
 """The probability of asking another question although no decision is open."""
 MINDFUL = 0.7
@@ -74,9 +74,9 @@ class Demonstrator:
     """An imperfect demonstrator: it asks about some decisions, and some of its code is wrong.
 
     `persona` is "dialogue" (one persona per dialogue) or "turn" (a new one in each turn). `knows` is a source of
-    generated tasks, such as `generated:backend/train?…`. The demonstrator knows the decisions of these tasks: it still
-    asks, but its code is always correct. With `slips=False`, it makes no mistakes in code. Raises UserError if `knows`
-    is not a source of generated tasks or `persona` has another value.
+    generated tasks, such as `generated:backend/train?number=1000`. The demonstrator knows the choices of these tasks:
+    it still asks, but its code is always correct. With `slips=False`, it makes no mistakes in code. Raises UserError if
+    `knows` is not a source of generated tasks or `persona` has another value.
     """
 
     domains = (BACKEND,)

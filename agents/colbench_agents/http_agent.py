@@ -39,9 +39,9 @@ class HTTPAgent(OutsideAgent):
     """The agent at a URL such as `http://host:port/path`; requests go to `http://host:port/path/v1/…`.
 
     `timeout` is the time limit in seconds of a request. Requests for replies have the dialogue's time limit instead.
-    `retries` is the number of times that a request is repeated if the agent was not reached or is overloaded.
-    With `api_key_env`, requests carry the key from that environment variable as a bearer token. Raises UserError if
-    the URL is invalid.
+    `retries` is the number of times that a request is repeated if the agent was not reached or is overloaded. With
+    `api_key_env`, requests carry the key from that environment variable as a bearer token. Raises UserError if the URL
+    is invalid or contains a password, or if the variable contains no key.
     """
 
     scheme = "http"
@@ -150,4 +150,6 @@ def _check(url: str) -> None:
     except ValueError:
         well = False
     if not well:
-        raise UserError(f"--agent {url}: not a URL; write http://host:port")
+        raise UserError(
+            f"--agent {url}: not the URL of a server; write http://host:port or http://host:port/path, without ? and #"
+        )

@@ -2,7 +2,8 @@
 
 The interviewer is a reference policy, not a fair entry: it knows the families of tasks in `colbench_tasks`, that is,
 their code and the wording of every choice. It learns only from the dialogue which choices a task's author made. For
-other tasks, it asks general questions, and writes a function that returns the last value in the human's messages.
+other tasks, it asks general questions, and writes a function that returns one fixed value: the last one that the
+human's messages name as a result (see `best_effort`).
 """
 
 from __future__ import annotations
@@ -35,18 +36,20 @@ LITERAL = re.compile(
 
 
 class Interviewer:
-    """An agent that asks one plain question about each open decision of a request, then writes the function."""
+    """An agent that asks a plain question about each open decision of a request, then writes the function.
+
+    If a reply does not settle a decision, the agent asks about it once more, in other words. It asks at most
+    `max_questions` questions. `never_asks` lists decisions to leave out, such as `rounding,tie`. `leaves` is the number
+    of further open decisions to leave out; the request determines which ones. For a decision that stays open, the
+    function makes the most common choice.
+
+    Raises UserError if a number is negative or not an integer, or if a name in `never_asks` is not a decision of any
+    family.
+    """
 
     domains = (BACKEND,)
 
     def __init__(self, *, max_questions: int = 9, never_asks: str = "", leaves: int = 0) -> None:
-        """Ask at most `max_questions` questions.
-
-        `never_asks`: decisions to leave out, such as `rounding,ties`. `leaves`: the number of further open decisions to
-        leave out; the request determines which ones. A decision without a question gets its most frequent option.
-        Raises UserError if a number is negative or not an integer, or if a name in `never_asks` is not a decision of
-        any family.
-        """
         for name, number in (("max_questions", max_questions), ("leaves", leaves)):
             if not isinstance(number, int) or number < 0:
                 raise UserError(f"--agent-arg {name}: expected a whole number, 0 or greater")
@@ -103,7 +106,10 @@ def _interview(request: str, never_asks: frozenset[str], leaves: int) -> _Interv
 
 
 class _Interview:
-    """The questions that can be asked about one task; the state of the dialogue is kept elsewhere."""
+    """The questions about one task, and the code that follows from the replies.
+
+    The object has no state: each method receives the questions asked so far, with their replies.
+    """
 
     def __init__(self, request: str, never_asks: frozenset[str], leaves: int) -> None:
         self._family, self._theme = _themes()[_signature(request)]
@@ -170,7 +176,11 @@ def _general(asked: list[tuple[str, str]]) -> str | None:
 
 
 def best_effort(request: str, said: Sequence[str]) -> str:
-    """Return code for the requested function, whose result is the last literal in the human's messages, or None."""
+    """Return code for the requested function that always returns one value.
+
+    The value is the last literal that follows "return", "returns", "give", "gives" or "be" in the human's messages;
+    without such a literal, the code returns None.
+    """
     names = NAME.findall(request)
     found = [literal for words in said for literal in LITERAL.findall(words)]
     value = ast.literal_eval(found[-1]) if found else None

@@ -23,9 +23,10 @@ class PromptedAgent:
     """A chat model with ColBench's own prompts.
 
     `prompt` is a file with a system prompt that replaces the domain's built-in one; `{max_turns}` in it becomes the
-    maximum number of turns, and an empty file means no system message. `single_turn` makes the agent answer at once (as
-    in the single-turn rows of the paper's tables). With `pictures`, a vision model is also shown the picture of its
-    latest page. If `seed` is false, no seed is sent. Raises UserError if the file cannot be read.
+    maximum number of turns, and an empty file means no system message. `single_turn` selects the built-in prompt that
+    demands an answer at once (as in the single-turn rows of the paper's tables); it has no effect together with
+    `prompt`. With `pictures`, a vision model is also shown the picture of its latest page. If `seed` is false, no seed
+    is sent. Raises UserError if the file cannot be read.
     """
 
     records_tokens = True
@@ -59,7 +60,7 @@ class PromptedAgent:
         return {"temperature": f"{self.temperature:g}", "max_tokens": str(self.max_tokens)}
 
     def describe_domain(self, name: str) -> dict[str, str]:
-        """Return the entries that the agent adds to a run's record for the domain `name`."""
+        """Return the entries that this agent adds to a run's record for the domain `name`."""
         return {"prompt": _hash(self.prompts[name])}
 
     @asynccontextmanager
@@ -71,12 +72,15 @@ class PromptedAgent:
 class ModelAgent(PromptedAgent):
     """A model on any OpenAI-compatible server: `openai:MODEL[@URL[,URL…]]`.
 
-    Arguments that are not listed become fields of each request, such as `reasoning_effort=low`.
+    Arguments that are not listed become fields of each request, such as `reasoning_effort=low`. `extra_body` is a JSON
+    object with further fields. Raises UserError if an argument is invalid, or if a needed key is missing.
 
     Args:
         spec: The model, and the URLs of its servers (default: OpenAI's).
-        prompt: File with a system prompt that replaces the built-in one; see PromptedAgent.
-        single_turn: True to answer at once, without questions.
+        prompt: File with a system prompt that replaces the built-in one. `{max_turns}` in it becomes the maximum number
+            of turns. An empty file means no system message.
+        single_turn: True to use the built-in prompt that demands an answer at once, without questions. No effect
+            together with `prompt`.
         pictures: True to show a vision model the picture of its latest page.
         temperature: Sampling temperature.
         max_tokens: Maximum number of tokens in a reply. If not set: 4,096, or 32,768 if the model reasons before it
@@ -193,8 +197,8 @@ def _read(path: str) -> str:
 class AzureAgent(ModelAgent):
     """A model on Azure OpenAI: `azure:DEPLOYMENT[@ENDPOINT]`. It takes the arguments of `openai:`.
 
-    The endpoint, API version and key are read from AZURE_OPENAI_ENDPOINT, OPENAI_API_VERSION and AZURE_OPENAI_API_KEY
-    (or AZURE_OPENAI_AD_TOKEN), as in OpenAI's SDK.
+    As in OpenAI's SDK, the API version is read from OPENAI_API_VERSION. Without `api_key_env`, the key is read from
+    AZURE_OPENAI_API_KEY or AZURE_OPENAI_AD_TOKEN. If the spec has no endpoint, it is read from AZURE_OPENAI_ENDPOINT.
     """
 
     azure = True

@@ -19,9 +19,10 @@ NUMBER = 3
 
 
 def read(wordings: Iterable[tuple[Choice, str]], said: str) -> Choice | None:
-    """Return the choice whose wording is most similar to a sentence of `said`; None if no wording is similar.
+    """Return the choice whose wording is most similar to a sentence of `said`; None if no wording is similar enough.
 
-    `wordings` are the pairs of choice and wording for one decision, as `colbench_tasks.family.statements` yields them.
+    A sentence counts only for choices without a value and for choices whose value it contains. `wordings` are the pairs
+    of choice and wording for one decision, as `colbench_tasks.family.statements` yields them.
     """
     if not said:
         return None

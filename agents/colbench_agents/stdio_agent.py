@@ -16,7 +16,11 @@ from colbench.plugin_arguments import Seconds
 
 
 class StdioAgent(CommandAgent):
-    """The agent `cmd:COMMAND`; the command is split as in a shell. Raises UserError if the program does not exist."""
+    """The agent `cmd:COMMAND`; the command is split into words as in a shell.
+
+    `startup_timeout` is the time limit in seconds until the program is ready. Raises UserError if the command is empty
+    or cannot be split, or if its program does not exist or is not executable.
+    """
 
     def __init__(self, command: str, *, startup_timeout: Seconds = 60.0) -> None:
         spec = f"cmd:{command}"

@@ -1,6 +1,6 @@
 """The agent and the human for `vllm:MODEL_OR_PATH`: like `openai:`, with a server that lives as long as the run.
 
-With the same model and flags the two roles share one server.
+If both have the same model, flags, `port` and `log`, they share one server.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from colbench_agents.vllm_server import STARTUP_TIMEOUT, VLLMServer, shared_serv
 
 SINGLE_PROCESS = (
     "vllm: each process of the run would start its own server; start a server yourself (`vllm serve "
-    "MODEL`) and use openai:MODEL@URL, or leave this setting at 1"
+    "MODEL`) and use openai:MODEL@URL, or use one process and the executor local"
 )
 """The reason why a run with this agent or human must use only one process; an error message contains it."""
 
@@ -47,8 +47,9 @@ class _Running:
 class VLLMAgent:
     """A model on a vLLM server that lives as long as the run: `vllm:MODEL_OR_PATH`.
 
-    `port`, `startup_timeout` and `log` are arguments of VLLMServer, the other named arguments are those of ModelAgent;
-    `extra_body` is a JSON object with further fields of each request. All further arguments are flags of vLLM.
+    `port` is the server's port (0: any free port), `startup_timeout` the time limit of its start in seconds, and `log`
+    the file for its output. `extra_body` is a JSON object with further fields of each request. The other named
+    arguments are those of `openai:`. All further arguments become flags of `vllm serve` (see VLLMServer).
 
     Requests carry a seed. The CPU build of vLLM 0.32 fails if it reads the prompt of such a request in chunks; for that
     build, set `enable_chunked_prefill=false`, and `max_num_batched_tokens` to the value of `max_model_len`.
@@ -122,7 +123,11 @@ class VLLMAgent:
 
 
 class VLLMHuman(PromptedHuman):
-    """The human `vllm:MODEL_OR_PATH`, with the arguments of PromptedHuman and VLLMAgent."""
+    """The human `vllm:MODEL_OR_PATH`.
+
+    PromptedHuman explains `prompt`, `temperature`, `max_tokens` and `max_chars`; VLLMAgent explains the other
+    arguments.
+    """
 
     single_process = SINGLE_PROCESS
 

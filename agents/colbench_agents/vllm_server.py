@@ -48,6 +48,9 @@ class VLLMServer:
     `--no-…`. A checkpoint's `generation_config.json` (top-p 0.9 for Llama 3.1, top-k 20 for Qwen) is ignored, because
     it would truncate the sampling distribution of requests that set only a temperature; `generation_config="auto"`
     applies it. The progress of the start is written to the logger `colbench`.
+
+    The constructor raises UserError if the model is missing or its folder does not exist, if `host` or `api_key` is
+    given, or if vLLM is not found.
     """
 
     port_timeout = 30.0
@@ -83,9 +86,10 @@ class VLLMServer:
         return f"http://{HOST}:{self.port}/v1"
 
     async def __aenter__(self) -> VLLMServer:
-        """Start the server, unless another user of this object has started it, and wait until it is healthy.
+        """Start the server and wait until it is healthy, unless it already runs in another `async with` of this object.
 
-        Raises UserError with the end of the server's log if the server exits or is not ready in time.
+        Raises UserError if the port stays in use or the log cannot be written. Raises UserError with the end of the
+        server's log if the server exits or is not ready in time.
         """
         if self._users == 0:
             await self._run()
@@ -213,7 +217,7 @@ def as_flags(engine_args: dict[str, ArgValue]) -> list[str]:
 
 
 def tail(log: Path, lines: int) -> list[str]:
-    """Return the last lines of a log that are not blank, without colors; of a progress bar, only the last state."""
+    """Return the last `lines` lines of a log, without blank lines and colors; of a progress bar, its last state."""
     with log.open("rb") as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - 65536))
         text = file.read().decode("utf-8", "replace")

@@ -55,7 +55,10 @@ class ColBenchEnv(vf.Env[ColBenchEnvConfig]):
                 raise vf.EnvError(str(error)) from error
 
     def _record(self, trace: vf.Trace, rollout: Rollout) -> None:
-        """Put the score into the trace. Raises ScorerError if the reward is missing: the trace would count it as 0."""
+        """Put the score into the trace.
+
+        Raises ScorerError if the reward is missing, because verifiers would count a missing reward as 0.
+        """
         trace.info["rollout"] = msgspec.to_builtins(rollout)
         verdict = self.session.verdict(rollout)
         values = measures(verdict, rollout.domain)

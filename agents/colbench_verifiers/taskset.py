@@ -21,7 +21,7 @@ class ColBenchConfig(vf.TasksetConfig):
     tasks: str = ""
     """A task source or a task file; empty for the bundled tasks."""
     human: str = "keyless"
-    """The simulated human: keyless, openai:MODEL[@URL], file.py:attr or module:attr."""
+    """The simulated human: a value of `--human`, such as keyless or openai:MODEL[@URL]."""
     max_turns: int = 10
     """Maximum number of turns in a dialogue."""
     settings: dict[str, Any] = Field(default_factory=dict)

@@ -48,7 +48,10 @@ class CommandAgent(OutsideAgent):
         self._sharing = asyncio.Lock()
 
     async def introduce(self) -> Ready:
-        """Return the agent's description, from a process that is started only for this request."""
+        """Return the agent's description, from a process that is started only for this request.
+
+        Raises the same errors as `AgentProcess.start`.
+        """
         process = self._process("introduction")
         ready = await process.start(self.startup_timeout)
         await process.stop()
@@ -94,7 +97,10 @@ class CommandAgent(OutsideAgent):
         return Conversation(process, episode, accepts_images=self.accepts_images)
 
     async def share(self) -> AgentProcess:
-        """Return the process that serves all dialogues; start a new one if the last one failed."""
+        """Return the process that serves all dialogues; start one if none is running or the last one failed.
+
+        Raises the same errors as `AgentProcess.start`.
+        """
         async with AsyncExitStack() as stack:
             with waiting():
                 await stack.enter_async_context(self._sharing)
@@ -131,7 +137,7 @@ class Conversation:
         self._episode = episode
 
     async def reply(self, dialogue: Sequence[Message]) -> Message:
-        """Ask the program for its next message."""
+        """Return the program's next message. Raises AgentError, EndpointError or UserError if it does not send one."""
         return as_message(
             await self._process.ask(messages(self._episode, dialogue, seconds_left()))
         )

@@ -22,7 +22,10 @@ class OutsideAgent(ABC):
 
     @abstractmethod
     async def introduce(self) -> Ready:
-        """Request the agent's description. Raises AgentError or EndpointError if the agent does not give one."""
+        """Request the agent's description.
+
+        Raises AgentError, EndpointError or UserError if the agent does not give one.
+        """
 
     @cached_property
     def ready(self) -> Ready:
@@ -53,7 +56,10 @@ class OutsideAgent(ABC):
         return self.ready.single_process
 
     def describe(self) -> dict[str, str]:
-        """Return the agent's pins for the run's record: its name and version, and its own description."""
+        """Return the agent's pins for the run's record: properties from `ready`, and the agent's own description.
+
+        Raises UserError if the agent does not send `ready`.
+        """
         return {
             "protocol": self.ready.protocol,
             "name": self.ready.name,

@@ -60,8 +60,9 @@ class AgentProcess(Program):
     async def start(self, timeout: float) -> Ready:  # noqa: ASYNC109 - the error quotes it
         """Start the program, and wait at most `timeout` seconds until it is ready.
 
-        Raises AgentError if the program is not ready in time, UserError if it reports a mistake of the user, and
-        EndpointError if it asks to be started again later or if this machine cannot start another process.
+        Raises AgentError if the program ends, breaks the protocol or is not ready in time, UserError if it reports a
+        mistake of the user, and EndpointError if it asks to be started again later or if this machine cannot start
+        another process.
         """
         self._ready: asyncio.Future[Ready] = asyncio.get_running_loop().create_future()
         await self.spawn()
@@ -105,7 +106,10 @@ class AgentProcess(Program):
         self._tell(End(episode=episode))
 
     async def ask(self, request: Messages) -> Reply | Error:
-        """Request the agent's next message. Raises AgentError if the agent fails or breaks the protocol."""
+        """Request the agent's next message, and return the agent's answer.
+
+        Raises AgentError if the program ends or breaks the protocol. An answer of class `Error` is also returned.
+        """
         if self.failure:
             raise self._failed()
         due = _Due(answer=asyncio.get_running_loop().create_future(), clock=RUNNING.get())
@@ -118,7 +122,7 @@ class AgentProcess(Program):
             self._due.pop(request.episode, None)
 
     def fail(self, failure: AgentError) -> None:
-        """Stop the program, and raise `failure` in every caller that waits for the program."""
+        """Stop the program, and raise its first failure in every caller that waits for the program."""
         self.failure = self.failure or failure
         self.cut()
         answers = [due.answer for due in self._due.values()]
@@ -133,7 +137,7 @@ class AgentProcess(Program):
         self.write(encode(message))
 
     async def _taken(self) -> None:
-        """Wait while the buffer for the program is full; record a failure if the program no longer reads."""
+        """Wait while the buffer for the program is full; record a failure if the program has closed its input."""
         try:
             await self.taken()
         except OSError:

@@ -79,7 +79,7 @@ class Program:
             _input(self._process).write(line)
 
     async def taken(self) -> None:
-        """Wait while the buffer for the program is full. Raises OSError if the program no longer reads its input."""
+        """Wait while the buffer for the program is full. Raises OSError if the program has closed its input."""
         await _input(self._process).drain()
 
     def close(self) -> None:

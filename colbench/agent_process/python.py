@@ -73,7 +73,11 @@ class PythonAgent(CommandAgent):
         return self._shared.learned if self._shared else ()
 
     async def __aenter__(self) -> PythonAgent:
-        """Start the agent's process. Raises UserError if the process or the agent cannot be started."""
+        """Start the agent's process, and open the agent in it.
+
+        Raises EndpointError if a server does not answer the agent or this machine cannot start another process, and
+        UserError if another error prevents the start.
+        """
         try:
             await self.share()
         except AgentError as cause:

@@ -1,12 +1,14 @@
 """A program that runs a command and, when standard input ends, stops the command and everything that it started.
 
 Run it as `python -I watchdog.py COMMAND...`. The process that starts the watchdog keeps the other end of standard input
-open. The system closes that end when the process dies, even by `kill -9`, so the command never outlives the process.
-Descendants that left the command's process group or session are found too: the watchdog is the subreaper of its
-descendants, so it becomes the parent of every descendant whose own parent has died.
+open. The system closes that end when the process dies, even by `kill -9`. The watchdog then gives the command `GRACE`
+seconds to end, and kills everything that is left. Descendants that left the command's process group or session are
+found too: the watchdog is the subreaper of its descendants, so it becomes the parent of every descendant whose own
+parent has died.
 
 With `--lifeline=FD --grace=SECONDS` before the command, the watchdog watches the inherited pipe FD instead of standard
-input. Standard input and output then belong to the command; the watchdog keeps neither open.
+input, and SECONDS replaces `GRACE`. Standard input and output then belong to the command; the watchdog keeps neither
+open.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ STDIN, STDOUT = 0, 1
 def main(command: Sequence[str], lifeline: int = STDIN, grace: float = GRACE) -> int:
     """Run the command until it ends, or until the other end of the pipe `lifeline` is closed; then stop what is left.
 
-    The command has `grace` seconds to end after SIGTERM. Return its exit code, or 128 + N if signal N ended it.
+    The command has `grace` seconds to end after SIGTERM. Return its exit code, 128 + N if signal N ended it, or
+    `NOT_STARTED` if it could not be started.
     """
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     _prctl(PR_SET_CHILD_SUBREAPER, 1)

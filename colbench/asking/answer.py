@@ -13,8 +13,8 @@ from colbench.task import Fact, Task
 def guessed(task: Task, used: Items, untold: Collection[Fact]) -> Iterator[Fact]:
     """Yield the unrevealed decisions (`untold`) that an answer guesses right.
 
-    A guess is right if the decision has hidden numbers or texts, and the items of the answer (`used`) contain all of
-    them.
+    A guess is right if the decision's statement has hidden numbers or texts (`hidden_items`), and the items of the
+    answer (`used`) contain all of them.
     """
     hidden = hidden_items(task)
     right = literals(hidden & used)

@@ -16,13 +16,14 @@ from colbench.rollout import Asking, Rollout, Turn
 from colbench.task import Fact, Task
 
 READ = 50_000
-"""Maximum number of characters that are analyzed in a message."""
+"""Maximum number of characters that are analyzed in one of the agent's messages."""
 
 
 def with_asking(task: Task, rollout: Rollout) -> Rollout:
-    """Return a rollout with the decisions that each turn asked for and revealed, and the measures of its questions.
+    """Return a rollout with its questions analyzed: `asked` and `told` of each turn, and `asking`.
 
-    Everything is derived from the task, the messages and the verdict; stored values are replaced.
+    Everything is derived from the task, the messages and the verdict; stored values are replaced. If the task's
+    decisions are not known, `asking` becomes None and the turns stay unchanged.
     """
     decisions = get_domain(task.domain).decisions(task)
     if not decisions:
@@ -33,17 +34,20 @@ def with_asking(task: Task, rollout: Rollout) -> Rollout:
 
 
 def complete(tasks: Iterable[Task], rollouts: Iterable[Rollout]) -> list[Rollout]:
-    """Return the rollouts in the same order, with `asking` derived for those that lack it.
+    """Return the rollouts in the same order; those whose questions were never analyzed are analyzed now.
 
-    Older versions of ColBench wrote rollouts without `asking`. A rollout stays unchanged if `tasks` lacks its task or
-    contains another version of the task.
+    Older versions of ColBench wrote such rollouts. A rollout stays unchanged if `tasks` lacks its task or contains
+    another version of the task.
     """
     by_hash = {task.hash: task for task in tasks}
     return [completed(by_hash.get(each.task_hash), each) for each in rollouts]
 
 
 def completed(task: Task | None, rollout: Rollout) -> Rollout:
-    """Return the rollout; if it lacks `asking`, derive this field from the task (see `complete`)."""
+    """Return the rollout; if its questions were never analyzed, analyze them (`with_asking`).
+
+    The rollout stays unchanged if `task` is None or another version of its task.
+    """
     unmarked = rollout.asking is None and all(turn.asked is None for turn in rollout.turns)
     if not unmarked or task is None or task.hash != rollout.task_hash:
         return rollout
@@ -104,7 +108,7 @@ def _in_answer(
 ) -> tuple[Iterable[Fact], Iterable[Fact]]:
     """Return the unrevealed decisions that the answer gets right, and the revealed decisions that it contradicts.
 
-    A successful answer gets all unrevealed decisions right, and contradicts none.
+    A successful answer gets all unrevealed decisions right, and contradicts none. Without an answer, both are empty.
     """
     if not rollout.answer:
         return (), ()

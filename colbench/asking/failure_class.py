@@ -11,8 +11,8 @@ from colbench.score import LEFT_OUT, Score
 FailureClass = Literal["no_answer", "crashed", "guessed", "ignored", "wrong_code"]
 """The failure classes, in the order in which they are checked. A failure of the agent (`crashed`) is checked first.
 
-`no_answer`: the agent gave no answer before the turn limit, or an empty one.
-`crashed`: the agent failed, or its answer could not be run on any test.
+`no_answer`: the agent reached the turn limit without `I WANT TO ANSWER:`, or its answer is blank.
+`crashed`: the agent failed, or its answer returned no value in any test.
 `guessed`: the agent answered although the human had not revealed every hidden decision.
 `ignored`: every decision was revealed, and the answer contradicts at least one.
 `wrong_code`: every decision was revealed, and the answer is wrong without visibly contradicting any of them; also used
@@ -42,7 +42,7 @@ def failure_class(rollout: Rollout, mode: str = "default") -> FailureClass | Non
 
 
 def _never_ran(score: Score) -> bool:
-    """Return True if no test of the answer gave a value."""
+    """Return True if the answer returned no value in any of the tests that count; False if none of them counts."""
     counted = [check.outcome for check in score.checks if check.outcome not in LEFT_OUT]
     return bool(counted) and all(outcome in CRASHES for outcome in counted)
 

@@ -1,4 +1,7 @@
-"""The measures of an agent's questions in one dialogue; docs/metrics.md defines them."""
+"""The measures of an agent's questions in one dialogue, and the outcomes of the differences that the human pointed out.
+
+docs/metrics.md defines them.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,7 @@ MEASURES = (
     _count(
         "unanswerable_questions",
         "unanswerable",
-        "asked for nothing the human could answer",
+        "asked about no decision of the task",
         lambda asking: asking.unanswerable,
     ),
     _count(
@@ -90,12 +93,14 @@ def measured(asking: Asking | None) -> dict[str, float | None]:
 
 FOLLOWED = (
     Metric(name="differences_fixed", label="fixed", description="gone from the next page"),
-    Metric(name="differences_kept", label="kept", description="unchanged or smaller"),
+    Metric(
+        name="differences_kept", label="kept", description="unchanged, smaller or slightly larger"
+    ),
     Metric(
         name="differences_worse",
         label="worse",
         direction="lower",
-        description="larger, or the part was removed",
+        description="at least 10% larger, part missing, or page not rendered",
     ),
 )
 """Shares of the differences that the human pointed out in a dialogue."""

@@ -10,14 +10,14 @@ from colbench.registry import get_domain
 from colbench.task import Task
 
 SIGNATURE = re.compile(r"(?:(?<=[.!?])\s+|\n+|\A)[^.!?\n]*\bdef [^\n]*\s*\Z")
-"""Pattern for the last sentence of a request that ends with the function's signature."""
+"""Pattern for the last sentence of a request, if this sentence ends with the function's signature."""
 
 
 def opening(task: Task, told: Told) -> str:
     """Return the human's first message: the request, plus every hidden decision if the run reveals all of them.
 
-    If the request ends with a signature, the decisions are inserted before it. Raises UserError if the run reveals all
-    decisions and the decisions of this task are not known.
+    If the last sentence of the request ends with the function's signature, the decisions are inserted before this
+    sentence. Raises UserError if the run reveals all decisions and the decisions of this task are not known.
     """
     if told == "asked":
         return task.request
@@ -29,4 +29,5 @@ def opening(task: Task, told: Told) -> str:
     hidden = " ".join(fact.statement for fact in decisions if not fact.stated)
     found = SIGNATURE.search(task.request)
     end = found.start() if found else len(task.request)
-    return f"{task.request[:end]} {hidden} {task.request[end:]}".rstrip()
+    parts = task.request[:end], hidden, task.request[end:]
+    return " ".join(part for part in parts if part).rstrip()

@@ -26,7 +26,7 @@ MOST_WORDS = 0.6
 LONGEST_REPLY = 20_000
 """Maximum number of characters that are searched in a human's reply."""
 CANNED = frozenset((*UNKNOWN, *WHAT, NO_CODE, REST_UNKNOWN))
-"""Replies of the rule-based human that reveal nothing."""
+"""Replies, or last sentences of replies, in which the rule-based human reveals nothing."""
 DECLINES = re.compile(
     r"\b(?:don['’]?t|do not|doesn['’]?t|does not|not|never) (?:really )?(?:know|sure|understand|decided?|thought)\b"
     r"|\bno idea\b|\b(?:can['’]?t|cannot|could not) (?:say|tell|answer)\b|\bunsure\b|\bnot certain\b",
@@ -38,7 +38,7 @@ Literals = frozenset[object]
 
 
 class Heard(Struct, frozen=True, kw_only=True):
-    """A reply or a fact's statement: its text, and the hidden items and word stems in the text."""
+    """A reply or a fact's statement: its text, and the hidden numbers and texts (`literals`) and word stems in it."""
 
     text: str
     literals: Literals
@@ -67,7 +67,7 @@ def _without(reply: str, statements: Iterable[str]) -> str:
 
 
 def heard(task: Task, reply: str) -> Heard:
-    """Return the hidden items and word stems of a text."""
+    """Return a reply with the hidden numbers and texts and the word stems in it."""
     text = reply[:LONGEST_REPLY]
     items = mentioned(hidden_items(task), text)
     return Heard(text=text, literals=literals(items), stems=_stems(text))
@@ -75,12 +75,12 @@ def heard(task: Task, reply: str) -> Heard:
 
 @lru_cache(maxsize=2048)
 def _statement(secret: Items, text: str) -> Heard:
-    """Return the hidden items and word stems of a statement; cached, because every reply needs them."""
+    """Return a statement with its hidden numbers and texts and its word stems; cached for all replies."""
     return Heard(text=text, literals=literals(said_by(secret, text)), stems=_stems(text))
 
 
 def was_told(task: Task, fact: Fact, replies: Sequence[Heard]) -> bool:
-    """Return True if one of the human's replies reveals a fact."""
+    """Return True if one of the human's replies contains enough of a fact's statement to reveal the fact."""
     statement = _statement(hidden_items(task), fact.statement)
     enough = max(1, MOST_WORDS * len(statement.stems))
     return any(

@@ -75,7 +75,11 @@ def _moved(command: str) -> Mapping[str, str]:
 
 
 def parser(command: str = "") -> argparse.ArgumentParser:
-    """Return the command-line parser, with the flags of `command` and only a summary of every other command."""
+    """Return the command-line parser for `command`.
+
+    `command` gets its flags, and the other commands of this package only their summaries. If `command` does not belong
+    to this package, the commands of other packages are added, with all their flags; otherwise they are left out.
+    """
     top = CommandParser(
         prog="colbench", description="How well does an LLM agent work with a person?"
     )
@@ -94,7 +98,7 @@ def parser(command: str = "") -> argparse.ArgumentParser:
 
 
 def _installed(command: str) -> list[EntryPoint]:
-    """Return the entry points of other packages' commands; none if `command` belongs to this package."""
+    """Return the entry points of other packages' commands; an empty list if `command` belongs to this package."""
     return [] if command in COMMANDS else sorted(entry_points(group=GROUP))
 
 

@@ -37,12 +37,13 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tier",
         metavar="T",
-        help="with --attack code: the sandbox tier, T0, T0b, T1 or T1b (default: the best that works)",
+        help="with --attack code: the sandbox tier, T0, T0b, T1, T1b or the unsafe T2 (default: the "
+        "strongest that works)",
     )
     parser.add_argument(
         "--allow-unsafe-sandbox",
         action="store_true",
-        help="with --attack code: also attack an unsafe sandbox",
+        help="with --attack code: permit the tier T2, which only limits resources",
     )
     parser.add_argument(
         "--browser",
@@ -52,13 +53,15 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def check_flags(args: argparse.Namespace) -> None:
-    """Raise UserError if a flag is given without the attack that it requires, or with one that it excludes."""
+    """Raise UserError if a flag lacks the attack that it requires, or --serve-faults with --attack or --json."""
     for target, flags in zip(TARGETS, (CODE_ONLY, PAGES_ONLY), strict=True):
         for name, flag in flags.items():
             if getattr(args, name) and args.attack != target:
                 raise UserError(f"{flag}: requires --attack {target}; add it, or omit {flag}")
     if args.attack and args.serve_faults is not None:
         raise UserError("--serve-faults: cannot be combined with --attack; run two commands")
+    if args.json and args.serve_faults is not None:
+        raise UserError("--json: cannot be combined with --serve-faults; omit --json")
 
 
 def run(args: argparse.Namespace) -> int:

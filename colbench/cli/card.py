@@ -1,6 +1,7 @@
-"""`colbench tasks card`: make a dataset repository for the Hugging Face Hub, with a card, `eval.yaml` and the tasks.
+"""`colbench tasks card`: write a folder that can be uploaded as a dataset repository to the Hugging Face Hub.
 
-Each source becomes a configuration that is named after its domain. Nothing is uploaded; `hf upload` does that.
+The folder contains a dataset card, `eval.yaml`, and the tasks as Parquet files. Each source becomes a configuration
+that is named after its domain. Nothing is uploaded; `hf upload` does that.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def add_to(actions: Any) -> None:
     """Add the command `tasks card` to the parser."""
     parser = actions.add_parser(
         "card",
-        help="make a dataset repository with a card and eval.yaml",
+        help="write the folder of a dataset repository: a card, eval.yaml, and the tasks as Parquet files",
         description=describe(__doc__),
     )
     parser.add_argument(
@@ -36,7 +37,9 @@ def add_to(actions: Any) -> None:
     )
     parser.add_argument("--out", metavar="DIR", required=True, help="new folder to create")
     parser.add_argument(
-        "--license", metavar="TEXT", help="license of the tasks; required for a task file"
+        "--license",
+        metavar="TEXT",
+        help="license of the tasks of all sources; required for a task file (default: as each source states)",
     )
     parser.set_defaults(run=run)
 

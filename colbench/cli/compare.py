@@ -39,7 +39,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--html",
         metavar="FILE",
-        help="write a page that shows both dialogues of every task with different results",
+        help="write a page that shows, side by side, the dialogues of the tasks on which the runs differ",
     )
     add_overwrite(parser)
     parser.set_defaults(run=run)

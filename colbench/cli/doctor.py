@@ -1,8 +1,8 @@
-"""`colbench doctor`: check what works on this machine, attack its sandboxes, or serve failing model servers.
+"""`colbench doctor`: check what works on this machine, attack its sandboxes, or run a model server that fails.
 
 Without --attack it prints what is installed, what works, and how to fix the rest; it returns 1 if answers cannot be
 scored safely. With --attack it returns 1 if an attack succeeds, an honest answer does not score 1, or an honest page is
-not rendered. With --serve-faults it serves until Ctrl-C.
+not rendered. With --serve-faults it runs the model server until Ctrl-C.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser("doctor", description=describe(__doc__))
     attack.add_flags(parser)
     serve_faults.add_flags(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--json", action="store_true", help="print JSON; not with --serve-faults")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the diagnosis, attack the sandboxes, or serve faults, as the flags say.
+    """Print the diagnosis, attack a sandbox, or run the failing model server, as the flags say.
 
     Return 1 if answers cannot be scored safely, an attack succeeds, or a control of the attacks fails, else 0.
     """

@@ -35,9 +35,9 @@ def add_to(commands: Any) -> None:
         "--retry-failed",
         metavar="REASON,…",
         default="",
-        help="run the folder's failed dialogues again if they failed for one of these reasons: "
-        "the part that failed (agent, endpoint …), the kind of failure (timeout, exception …), "
-        "PART:KIND, or a reply that was empty, cut, filtered or refused",
+        help="run dialogues of the folder again for these reasons: the part that failed (agent, "
+        "endpoint …), the kind of failure (timeout, exception …), PART:KIND, or, even if nothing "
+        "failed, a reply of the agent that was empty, cut, filtered or refused",
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="print the plan of the run, and exit"
@@ -115,7 +115,8 @@ def finish(
     """Write and show the report of the finished dialogues.
 
     `advised`: the user was already told to repeat the command. Return 1 if a dialogue is unscored or if every dialogue
-    failed in the agent's own code, else 0.
+    failed in the agent's own code, else 0. If the run was interrupted before a dialogue finished, return 1 without a
+    report.
     """
     from colbench.cli.report import write_and_show
 

@@ -18,9 +18,10 @@ def add_overwrite(parser: argparse.ArgumentParser) -> None:
 
 @contextmanager
 def written_whole(path: Path, *, overwrite: bool, flag: str = "--out") -> Iterator[Path]:
-    """Yield a temporary file next to `path`. On success it replaces `path`; on an error it is removed.
+    """Yield the path of a temporary file next to `path`. On success it replaces `path`; on an error it is removed.
 
-    If `path` cannot be written, raises UserError before any work is done; the message names `flag`.
+    Raises UserError, before anything is yielded, if `path` cannot be written, or exists and `overwrite` is False; the
+    message names `flag`.
     """
     part = path.parent / f".{path.name}.{os.getpid()}.part"
     try:

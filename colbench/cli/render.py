@@ -28,7 +28,7 @@ def add_to(commands: Any) -> None:
         "-o",
         "--out",
         metavar="PNG",
-        help="the picture to write (default: FILE with the suffix .png)",
+        help="the picture to write (default: FILE with the suffix .png; for standard input, page.png)",
     )
     parser.add_argument(
         "--mode",
@@ -44,7 +44,10 @@ def add_to(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the picture, and print the URLs that were blocked. Return 1 if the page cannot be rendered, else 0."""
+    """Write the picture, and print the URLs that were blocked. Return 1 if the page cannot be rendered, else 0.
+
+    Raises UserError if the file cannot be read or contains no page.
+    """
     from colbench.pages.extract import extract_page
 
     page = extract_page(_read(args.file), args.mode)

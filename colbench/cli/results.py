@@ -33,7 +33,7 @@ def add_to(commands: Any) -> None:
         "--model",
         metavar="OWNER/NAME",
         default="",
-        help="identifier of the model (default: taken from the agent, such as openai:OWNER/NAME)",
+        help="ID of the model (default: taken from the agent, as in openai:OWNER/NAME)",
     )
     every.add_argument(
         "--organization",
@@ -50,8 +50,8 @@ def add_to(commands: Any) -> None:
     hub.add_argument(
         "--dataset",
         metavar="OWNER/NAME",
-        help="dataset repository of the benchmark on the Hub; `colbench tasks card` writes its "
-        "files",
+        help="dataset repository of the benchmark on the Hub (required); `colbench tasks card` writes "
+        "its files",
     )
     hub.add_argument(
         "--source", metavar="URL", default="", help="URL of the dialogues or of another source"
@@ -78,10 +78,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Raise UserError if the format requires a flag that is missing, or does not use a flag that is given."""
+    """Raise UserError if the format requires a flag that is missing, or does not use a flag that is given.
+
+    Also raises UserError if the name of the dataset repository is not valid.
+    """
     hub = args.format == "hf-eval-results"
     if hub and not args.dataset:
-        raise UserError("--dataset: set the benchmark's dataset repository, such as me/colbench")
+        raise UserError(
+            "--dataset: required by --format hf-eval-results; set the benchmark's dataset repository, such as "
+            "me/colbench"
+        )
     for name in ("model", "organization", "relationship") if hub else ("dataset", "source"):
         if getattr(args, name):
             raise UserError(f"--{name}: not used by --format {args.format}; leave it out")

@@ -1,7 +1,8 @@
 """`colbench score`: score the answers of a run again, without asking any model, and show what changed.
 
 Settings given here, such as --scoring, are stored in `run.json`, so they also apply to later reports and leaderboard
-submissions. To change the mode of a single report, use `colbench report --scoring MODE` instead.
+submissions; --executor and --processes are not stored. To change the mode of a single report, use `colbench report
+--scoring MODE` instead.
 """
 
 from __future__ import annotations
@@ -178,7 +179,7 @@ async def _rescore(
 ) -> tuple[Delta, Lost]:
     """Score rollouts again and write them to a file in the same order; return the changes and the failures.
 
-    If scoring a rollout fails, its old verdict is written.
+    If scoring a rollout that was settled before fails, the rollout is written unchanged, and counts as a failure.
     """
     delta, lost = Delta(), Lost()
     most = AHEAD * workers(config.sandbox_workers) if is_local(config) else AHEAD_OF_A_CLUSTER

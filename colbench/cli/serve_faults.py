@@ -1,4 +1,4 @@
-"""`colbench doctor --serve-faults`: a scripted model server that fails in the way that the model's name selects."""
+"""`colbench doctor --serve-faults`: a scripted model server; the model's name selects the way in which it fails."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "--serve-faults",
         type=int,
         metavar="PORT",
-        help="serve scripted models on 127.0.0.1 to test an agent; each of them fails in one way "
-        "in which real model servers fail (0: any free port)",
+        help="run a model server on 127.0.0.1 to test an agent or a human; the model's name selects "
+        "the way in which the server fails (0: any free port)",
     )
 
 
 def run(port: int) -> int:
-    """List the faults, and serve until Ctrl-C."""
+    """List the faults, and serve until Ctrl-C; return 0. Raises UserError if the port is taken or invalid."""
     try:
         asyncio.run(_serve(port))
     except KeyboardInterrupt:

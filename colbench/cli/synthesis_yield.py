@@ -128,9 +128,10 @@ def show(found: Yield, ledger: Ledger, pending: Sequence[str], *, as_json: bool)
     out.print(
         f"{ledger.out}: {count(found.accepted, 'task')} of {texts}", highlight=False, soft_wrap=True
     )
+    width = max(map(len, REASONS.values()))
     for label, number in _rows(found):
         share = percent(number / found.texts)
-        out.print(f"  {label:<62}{number:>7,}{share:>9}", highlight=False)
+        out.print(f"  {label:<{width}}{number:>7,}{share:>9}", highlight=False)
     for name, paid in found.spending():
         out.print(f"  {name}: {paid}", highlight=False)
     if found.rejected:

@@ -1,7 +1,8 @@
 """`colbench tasks synthesize`: have a model write new tasks from seed texts, and keep those that pass every check.
 
-Next to the task file, OUT.rejected.jsonl keeps what was rejected and why. Running the same command again continues an
-interrupted run. Returns 1 if texts are still pending because a model or a sandbox did not respond.
+Rejected replies are written, with the reasons, to a file next to the task file: `--out new.jsonl` also creates
+`new.rejected.jsonl`. Running the same command again continues an interrupted run. Returns 1 if texts are still pending
+because a model or a sandbox did not respond.
 """
 
 from __future__ import annotations
@@ -78,12 +79,14 @@ def add_to(actions: Any) -> None:
             name, metavar=metavar, help=f"{text}; may be repeated", action="append", default=[]
         )
     add_config_flags(parser, only=("sandbox_workers", "sandbox_tier", "allow_unsafe_sandbox"))
-    parser.add_argument("--json", action="store_true", help="print the yield as JSON")
+    parser.add_argument(
+        "--json", action="store_true", help="print the numbers of texts and tokens as JSON"
+    )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Process the pending texts, and show the yield. Return 1 if texts are still pending, else 0."""
+    """Process the pending texts, and show how many became tasks. Return 1 if texts are still pending, else 0."""
     from colbench.cli.synthesis_yield import Yield, show
 
     synthesis = Synthesis(args)
@@ -129,7 +132,10 @@ class Synthesis:
         self.known = _known(self.recipe, args.against)
 
     async def run(self) -> list[str]:
-        """Process the pending seed texts; return the reasons why some are still pending."""
+        """Process the pending seed texts; return the reasons why some are still pending.
+
+        Raises EndpointError if servers stop answering, UserError if a server refuses the requests or the guesser fails.
+        """
         from colbench.participants import start
 
         if all(seed.key in self.ledger.done for seed in self.seeds):

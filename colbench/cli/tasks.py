@@ -43,7 +43,7 @@ def _add(actions: Any, name: str, text: str) -> argparse.ArgumentParser:
 
 
 def list_tasks(args: argparse.Namespace) -> int:
-    """Print one line for each task: its id and the beginning of its request."""
+    """Print one line for each task (its id and the beginning of its request) or, with `--json`, a list of objects."""
     _, tasks = find_tasks(read_source(args))
     if args.json:
         fields = ("id", "family", "hash", "domain")
@@ -55,7 +55,7 @@ def list_tasks(args: argparse.Namespace) -> int:
 
 
 def show_task(args: argparse.Namespace) -> int:
-    """Print one task with its hidden parts."""
+    """Print one task with its hidden reference, tests and facts or, with `--json`, all of its data."""
     config, tasks = find_tasks(read_source(args))
     found = [task for task in tasks if task.id == args.id]
     if not found:

@@ -94,7 +94,10 @@ def add_to(actions: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print every task with a flaw, and the totals."""
+    """Print every task with a flaw, and the totals; write the file of `--exclude`.
+
+    Return 1 if a task cannot be scored or a row is malformed, else 0.
+    """
     malformed: list[str] = []
     config, tasks = find_tasks(read_source(args), malformed)
     with _written(args) as file:
@@ -183,7 +186,7 @@ def _mean_floors(floors: Sequence[dict[str, dict[str, float]]]) -> dict[str, dic
 def _write_sound(
     file: Path, shown: str, tasks: Sequence[Task], checks: Sequence[TaskCheck]
 ) -> None:
-    """Write the tasks without a flaw to a file; `shown` is its final path."""
+    """Write the tasks that can be scored to a file; `shown` is its final path. Raises UserError if no task can."""
     from colbench.numbers import count
 
     sound = [task for task, check in zip(tasks, checks, strict=True) if check.sound]

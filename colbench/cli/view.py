@@ -1,7 +1,7 @@
 """`colbench view`: view the dialogues of runs in a local web viewer, or print them in the terminal.
 
-Without a further flag it serves the dialogues of all runs as pages at 127.0.0.1 until interrupted, and shows new
-dialogues of runs in progress; --export writes the same pages as files.
+By default it serves the dialogues of all given runs as pages at 127.0.0.1 until interrupted, and shows new dialogues of
+runs in progress; --export writes the same pages as files.
 
 --list prints a line for each dialogue, and --failed a line for each failed dialogue. A line shows the task and trial,
 why the dialogue failed, its turns and score, and the decisions that the human never revealed. --task prints one

@@ -25,9 +25,9 @@ def compare(*runs: Run, force: bool = False, scoring: str = "default") -> Compar
         scoring: Scoring mode, such as `official`.
 
     Raises:
-        UserError: An argument is not a run, there are fewer than two runs or too many, one of them has no dialogue,
-            they share no task, or they differ in more than agent and tasks; in the last case, the message names the
-            settings that differ.
+        UserError: An argument is not a run, there are fewer than two runs or more than `MOST`, a run has no dialogue,
+            the runs share no task, or a shared domain lacks the scoring mode. Without `force`, also if the runs differ
+            in more than agent and tasks; the message then names the settings that differ.
     """
     _require(runs)
     differ = mismatches(runs, scoring)
@@ -49,7 +49,10 @@ def compare(*runs: Run, force: bool = False, scoring: str = "default") -> Compar
 
 
 def run_names(runs: Sequence[Run]) -> list[RunName]:
-    """Return the names of compared runs: agents, folder names or full paths, whichever first differ for all runs."""
+    """Return the names of compared runs: their agents, else the names of their folders, else their paths.
+
+    The first of these that differs between all runs is used.
+    """
     choices: tuple[Callable[[Run], str], ...] = (
         lambda run: run.config.agent,
         lambda run: run.path.resolve().name,

@@ -126,8 +126,8 @@ class SideBySide:
 
     def _remarks(self, rollout: Rollout) -> Iterator[str]:
         if rollout.failure:
-            yield f"Ended by a failure of the {rollout.failure.boundary}: {rollout.failure.reason}"
-        elif rollout.ended_by == "limit":
+            yield f"Failure of the {rollout.failure.boundary}: {rollout.failure.reason}"
+        if rollout.ended_by == "limit":
             yield "The turn limit was reached."
         asking, task = rollout.asking, self._tasks.get(rollout.task_id)
         if asking is None:

@@ -151,7 +151,7 @@ class _Domain:
         )
 
     def _shared(self, mine: int, theirs: int) -> int:
-        """Return the number of dialogues (task and trial) that both runs plan."""
+        """Return the number of cells of the common tasks that both runs plan."""
         configs = self._runs[mine].config, self._runs[theirs].config
         trials = range(min(config.trials for config in configs))
         if all(config.shard is None for config in configs):

@@ -18,8 +18,8 @@ from colbench.report.verdicts import reported_metrics
 NOT_COMPARED = {"needed_questions", "questions", "guessed_decisions"}
 """Measures of asking that are left out.
 
-The first depends only on the task. The second is a measure of effort here. The third is a matter of luck: neither a
-higher nor a lower value is better.
+`needed_questions` depends only on the task. `questions` is a measure of effort here. `guessed_decisions` is a matter of
+luck: neither a higher nor a lower value is better.
 """
 Taken = float | None
 
@@ -118,11 +118,12 @@ def _tokens(role: RoleStats) -> Taken:
 def _cost(dialogue: DialogueStats, config: RunConfig) -> Taken:
     """Return the cost of agent and human in US dollars; None if a price or count is unknown, or no model was called."""
     sides = [(dialogue.agent, config.agent_price), (dialogue.human, config.human_price)]
-    paid = [(role, price) for role, price in sides if role.usage]
-    if not paid or any(price is None or role.uncounted for role, price in paid):
+    paid = [(role, price) for role, price in sides if role.usage or role.served]
+    if not paid:
         return None
-    return sum(
-        (role.usage.prompt_tokens * price[0] + role.usage.completion_tokens * price[1]) / 1e6
-        for role, price in paid
-        if role.usage and price
-    )
+    total = 0.0
+    for role, price in paid:
+        if role.usage is None or role.uncounted or price is None:
+            return None
+        total += role.usage.prompt_tokens * price[0] + role.usage.completion_tokens * price[1]
+    return total / 1e6

@@ -34,7 +34,7 @@ class Measure(Struct, frozen=True, kw_only=True):
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """The difference of two runs in one measure, over the cells (task and trial) that both runs have."""
+    """The difference of two runs in one measure, over the cells (task and trial) in which both runs have a value."""
 
     tasks: int
     cells: int
@@ -44,11 +44,14 @@ class Difference(Struct, frozen=True, kw_only=True):
     mean: Interval
     """Mean of the first run minus that of the second, with an interval from a bootstrap over the tasks."""
     won: int
-    """Number of tasks on which the first run is better, that is, better in most pairs of trials."""
+    """Number of tasks on which the first run wins more than half of the pairs of trials.
+
+    A pair has one trial of each run, and a tied pair counts as half a win.
+    """
     tied: int
     lost: int
     win_rate: Interval
-    """Share of tasks won; with several trials, share of pairs of trials won. A tie counts half."""
+    """Mean over tasks of the share of pairs of trials that the first run wins; a tied pair counts as half a win."""
     test: Significance
     """McNemar's exact test for success with one trial of each task, else a sign-flip permutation test over tasks."""
     signs: Significance
@@ -82,9 +85,9 @@ class Pair(Struct, frozen=True, kw_only=True):
     """The index in `Comparison.runs` of the first run of the pair."""
     theirs: int
     left_out: int
-    """Number of cells (task and trial) that both runs planned, but that at least one of them has not scored."""
+    """Number of cells of the compared tasks that both runs planned, but that at least one of them has not scored."""
     verdict: str
-    """The verdict by the headline measure."""
+    """The verdict on the first run by the headline measure: `ahead`, `behind` or `not separable`."""
     differences: dict[str, Difference]
     """Differences by measure; a measure is left out if no cell has its value in both runs."""
     theirs_failed: dict[str, int] | None

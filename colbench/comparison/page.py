@@ -37,9 +37,9 @@ TEMPLATES.filters |= {
 COSTS = ("turns", "agent_words", "agent_tokens", "cost")
 """Measures of effort against which the charts plot quality."""
 LARGE = 20_000
-"""Maximum number of dialogues on a page, unless a single task has more.
+"""Maximum number of dialogues that a page shows of one domain, unless a single task has more.
 
-If the runs have more dialogues, only the tasks with the largest differences are shown.
+If the tasks with different results have more dialogues, only those with the largest differences are shown.
 """
 COLUMNS = ("ask_f1", "turns", "human_words", "agent_words", "agent_tokens", "cost")
 """Measures in the table of runs, after the headline measure and the leading metric of the domain."""
@@ -190,7 +190,7 @@ def _stack_title(run: RunName, outcomes: dict[str, int]) -> str:
 
 
 def _charts(comparison: Comparison, found: DomainComparison) -> Iterator[tuple[str, Markup]]:
-    """Yield charts of the headline measure against each cost that is known for every run."""
+    """Yield the title and the chart of the headline measure against each of the `COSTS` that every run has."""
     headline = found.measure(found.headline)
     for measure in found.measures:
         means = [(run.means.get(headline.name), run.means.get(measure.name)) for run in found.runs]

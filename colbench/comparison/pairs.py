@@ -25,7 +25,7 @@ Values = Mapping[TaskKey, Mapping[int, float]]
 
 
 class _Task(NamedTuple):
-    """A task's values in the trials that both runs have."""
+    """A task's values in the trials in which both runs have a value."""
 
     mine: list[float]
     theirs: list[float]

@@ -30,8 +30,8 @@ UNKNOWN = "–"
 def mismatches(runs: Sequence[Run], mode: str) -> list[Mismatch]:
     """Return the pins that make runs incomparable; `mode` is the compared scoring mode.
 
-    Pins of a domain count only if all runs have dialogues in this domain. A scorer that a run never used counts as
-    unknown, not as different.
+    Pins of a domain count only if all runs have dialogues in this domain. If a run has no scored dialogue in a domain,
+    its scorer there is unknown, and does not count as different.
     """
     domains = _common_domains(runs)
     parts = set.intersection(*(set(run.record.pins) for run in runs)) - {"agent", "config", "human"}

@@ -34,5 +34,9 @@ class Executor(Protocol):
     async def __aexit__(self, *error: object) -> None: ...
 
     async def run(self, queue: CellQueue) -> None:
-        """Run and score the dialogues in `queue` until it is empty. Raises the queue's own errors."""
+        """Run and score the dialogues in `queue` until it is empty.
+
+        An error that stops the dialogues, such as a refused key, is passed to `queue.stop`. Raises the errors that the
+        queue's methods raise, and may raise UserError if the agent, the human or a process cannot be started.
+        """
         ...

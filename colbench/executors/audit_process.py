@@ -1,7 +1,7 @@
-"""A process that makes the audits (`colbench.audits`) of finished dialogues, while the run's process serves the others.
+"""A process that makes the audits (`colbench.audits`) of finished dialogues, while the run's process runs dialogues.
 
-Messages are answered in order. A task is not sent again while both processes remember it. If the audit process is lost,
-the run's own process audits the dialogues.
+Messages are answered in order. A task is not sent again while both processes remember it. If the audit process cannot
+be started or is lost, the run's own process audits the dialogues.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from colbench.audits import audited
+from colbench.errors import UserError
 from colbench.executors.messages import LENGTH, Link
 from colbench.executors.worker_process import PR_SET_PDEATHSIG, WorkerProcess
 from colbench.rollout import Asking, Leak, Rollout, Turn
@@ -80,8 +81,13 @@ class AuditProcess:
 
     async def __aenter__(self) -> AuditProcess:
         ours, theirs = socket.socketpair()
-        with theirs:
-            await self._process.start(theirs)
+        try:
+            with theirs:
+                await self._process.start(theirs)
+        except UserError as error:
+            ours.close()
+            logger.warning("%s; the run's own process audits the dialogues", error)
+            return self
         self._link = await Link.over(ours, Found)
         self._reading = asyncio.create_task(self._read(self._link))
         return self
@@ -167,7 +173,7 @@ def _found(message: Audit, remembered: Remembered) -> Found:
     if message.task:
         remembered.add(message.task)
     task = remembered.get(message.rollout.task_hash)
-    assert task  # noqa: S101 - the run sent it, and both sides forget the same tasks
+    assert task  # noqa: S101 - the run sent it, and both processes forget the same tasks
     rollout = audited(task, message.rollout)
     return Found(
         leaks=tuple(turn.leak for turn in rollout.turns),

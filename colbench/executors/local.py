@@ -63,7 +63,7 @@ class LocalExecutor:
 
     @property
     def environments(self) -> dict[str, str]:
-        """Versions and settings of tools, by domain."""
+        """Versions and settings of the tools that produce scores, by domain."""
         return self._resources.environments
 
     @property
@@ -84,7 +84,8 @@ class LocalExecutor:
     async def run(self, queue: CellSource) -> None:
         """Start agent and human, then run and score the dialogues in `queue` until it is empty.
 
-        Raises the queue's own errors.
+        An error that stops the dialogues is passed to `queue.stop`. Raises the errors that the queue's methods raise,
+        and UserError if the agent or the human cannot be started.
         """
         async with AsyncExitStack() as stack:
             runner = await self.start(stack, self._dialogues)
@@ -94,7 +95,11 @@ class LocalExecutor:
                 self.learned = learned(self._agent, self._human)
 
     async def start(self, stack: AsyncExitStack, concurrency: int) -> Runner:
-        """Start agent and human, and return the runner. Closing the exit stack stops agent and human."""
+        """Start agent, human and, if requested, the audit process, and return a runner.
+
+        The runner runs at most `concurrency` dialogues at a time. Closing the exit stack stops everything that was
+        started. Raises UserError if the agent or the human cannot be started.
+        """
         current_servers().patience = self._config.endpoint_patience
         if self._log_folder and isinstance(self._agent, LogKeeper):
             self._agent.use_log_folder(self._log_folder)

@@ -58,7 +58,7 @@ class Sharers(Struct, frozen=True, kw_only=True, tag="sharers"):
 
 
 class Give(Struct, frozen=True, kw_only=True, tag="give"):
-    """Message to a worker: a cell to run."""
+    """Message to a worker: a cell to run and score, or only to score."""
 
     task: int
     """The task's index among the tasks of the run."""
@@ -67,6 +67,7 @@ class Give(Struct, frozen=True, kw_only=True, tag="give"):
     seed: int
     request: str
     kept: Rollout | None = None
+    """The cell's dialogue from an earlier attempt, which only needs to be scored."""
 
 
 class NoMore(Struct, frozen=True, tag="no-more"):
@@ -87,7 +88,7 @@ class Next(Struct, frozen=True, tag="next"):
 
 
 class Ended(Struct, frozen=True, kw_only=True, tag="ended"):
-    """Message from a worker: a dialogue has ended and must be scored."""
+    """Message from a worker: a dialogue has ended, but is not yet scored."""
 
     failure: Failure | None
 
@@ -174,13 +175,13 @@ class Link(Generic[T]):
         return cls(reader, writer, receives)
 
     def send(self, message: Struct) -> None:
-        """Send a message; nothing happens if the other side has exited."""
+        """Send a message; do nothing if the connection is closed."""
         if not self._writer.is_closing():
             content = msgspec.msgpack.encode(message)
             self._writer.writelines((len(content).to_bytes(LENGTH, "big"), content))
 
     async def receive(self) -> T | None:
-        """Return the next message; None if the other side has exited."""
+        """Return the next message; None if the process at the other end has exited or closed the link."""
         try:
             length = int.from_bytes(await self._reader.readexactly(LENGTH), "big")
             return self._decoder.decode(await self._reader.readexactly(length))
@@ -195,5 +196,5 @@ class Link(Generic[T]):
             return
 
     def close(self) -> None:
-        """Close the link; the other side receives None."""
+        """Close the link; `receive` then returns None at the other end."""
         self._writer.close()

@@ -40,7 +40,10 @@ class ProcessExecutor(RemoteExecutor):
         await _all(worker.stop() for worker in self._workers)
 
     async def run(self, queue: CellQueue) -> None:
-        """Run and score the cells of a queue until it is empty. Raises the errors that the queue raises."""
+        """Run and score the cells of a queue until it is empty.
+
+        Raises the errors that the queue raises and, if a lost worker cannot be replaced, those of `Worker.start`.
+        """
         await _all(self._serve(number, queue) for number in range(len(self._workers)))
 
     async def _serve(self, number: int, queue: CellQueue) -> None:

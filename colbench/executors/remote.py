@@ -1,4 +1,4 @@
-"""Code shared by executors with worker processes: their start, and the handling of lost cells."""
+"""Code shared by executors with worker processes: the creation of workers, and the handling of lost workers."""
 
 from __future__ import annotations
 

@@ -58,7 +58,8 @@ async def rescore(
 ) -> None:
     """Score rollouts, up to `most` at a time, and call `take(old, scored)` for each in order.
 
-    A rollout without an answer, or whose task is not in `tasks` (by id), stays unchanged.
+    A rollout without an answer, or whose task is not in `tasks` (by id), stays unchanged. Raises the error that ended
+    the scoring early, if any.
     """
     queue = ScoringQueue()
 

@@ -1,6 +1,7 @@
-"""A worker process, which runs some of a run's dialogues; the process that starts it holds the other end of its link.
+"""A worker process, which runs some of a run's dialogues and exchanges messages with the run (`messages.Link`).
 
-The worker never outlives that process. It ignores SIGINT and SIGTERM, because the run decides when to stop.
+The worker never outlives the process that started it. It ignores SIGINT and SIGTERM, because the run decides when to
+stop.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ from colbench.task import Task, with_shared_texts
 
 
 def main(handle: int, parent: int) -> None:
-    """Run a worker.
+    """Run a worker; do nothing if the process that started it has already ended.
 
     `handle` is the descriptor of the worker's end of the link, `parent` the ID of the process that started the worker.
     """

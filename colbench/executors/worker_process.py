@@ -1,4 +1,4 @@
-"""The process of a worker on this machine."""
+"""A process of a run on this machine: a worker, or the audit process."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _BOOT = (
     "import sys; sys.path[:] = sys.argv[3:]; "
     "from {module} import main; main(int(sys.argv[1]), int(sys.argv[2]))"
 )
-"""Code that the process runs first: it sets the import path. Until then, `-P` keeps the current folder out of it."""
+"""Code that the process runs first, to set the import path. Until then, `-P` keeps the current folder out of it."""
 PR_SET_PDEATHSIG = 1
 """The option of prctl that ends a process with its parent (Linux)."""
 
 
 class WorkerProcess:
-    """A worker's process on this machine.
+    """A process on this machine that runs the function `main` of a module, by default that of a worker.
 
     It has the methods of `workers.Host` to start the process, wait for its end and kill it.
     """
@@ -39,7 +39,7 @@ class WorkerProcess:
 
         Args:
             environment: Further environment variables of the process.
-            module: The module whose function `main` takes the link's handle and this process's ID.
+            module: The module with `main`, which is called with the descriptor of the link and this process's ID.
         """
         self._boot = _BOOT.format(module=module)
         self._environment = {**os.environ, **(environment or {})}
@@ -65,11 +65,15 @@ class WorkerProcess:
             )
         except OSError as cause:
             raise UserError(
-                f"{self.flag}: a process cannot be started: {cause.strerror}"
+                f"a process of the run cannot be started: {cause.strerror}; use fewer processes, or raise the "
+                "machine's limits"
             ) from cause
 
     async def ended(self, within: float | None) -> str | None:
-        """Return a description of how the process ended; None if it does not end within the given number of seconds."""
+        """Return a description of how the process ended; None if it does not end within this many seconds.
+
+        `within` is None for no time limit. The result is also None if the process was never started.
+        """
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
                 return _obituary(await self._process.wait()) if self._process else None

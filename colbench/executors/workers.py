@@ -58,13 +58,17 @@ class Host(Protocol):
 
 
 class Worker:
-    """A worker; `host` starts and ends its process, and `log` is called with each line of its log."""
+    """A worker, as seen by the run's process.
+
+    `host` starts and ends the worker's process, `start` is the first message to the worker, and `log` is called with
+    each line of the worker's log.
+    """
 
     def __init__(self, host: Host, start: Start, log: Callable[[Logged], None]) -> None:
         self.jobs: dict[str, Job] = {}
         """The worker's current cells, by key."""
         self.learned: dict[str, list[str]] = {}
-        """Facts learned about models and servers, by role; complete when the worker has ended."""
+        """Properties of models and servers that the worker has found, by role; empty until the worker sends `Over`."""
         self._host = host
         self._start = start
         self._log = log
@@ -99,7 +103,8 @@ class Worker:
         """Send planned dialogues from the queue to the worker, and receive their rollouts, until the queue is empty.
 
         `places` maps the id of a task to its index in the run, `sharers` is the number of workers that share the limits
-        of model servers. Returns an error if the worker was lost, else None. Raises the errors that the queue raises.
+        of model servers. Returns an error if the worker was lost before the run was stopped, else None. Raises the
+        errors that the queue raises.
         """
         if self._link is None:
             raise RuntimeError("Worker.start must be called before Worker.serve")
@@ -120,7 +125,7 @@ class Worker:
         return WorkerError(await self._obituary())
 
     def share(self, sharers: int) -> None:
-        """Set the number of workers that share the limits of model servers."""
+        """Tell the worker how many workers share the limits of model servers."""
         self._send(Sharers(count=sharers))
 
     def _send(self, message: NoMore | Give | Sharers) -> None:

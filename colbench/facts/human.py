@@ -138,9 +138,10 @@ def _asked(facts: tuple[Fact, ...], text: str) -> tuple[tuple[Fact, ...], ...]:
 
 
 def questions(text: str) -> list[str]:
-    """Return the questions in a text, except those that ask for nothing ("can you help me?").
+    """Return the questions in a text.
 
-    A question without a subject of its own ("how is that handled?") is joined with the sentence before it.
+    A question without content words of its own ("how is that handled?") is joined with the sentence before it. If that
+    sentence has no content words either, the question is left out ("can you help me?").
     """
     found = []
     before = ""
@@ -152,7 +153,10 @@ def questions(text: str) -> list[str]:
 
 
 def _parts(question: str) -> Iterator[str]:
-    """Yield the parts of a question, without examples."""
+    """Yield the parts of a question, without examples, up to the first part that refers back to an earlier one.
+
+    If only the examples have content words, they are kept.
+    """
     plain = EXAMPLE.sub(" ", question)
     first, *others = AND_ALSO.split(plain if content(plain) else question)
     yield first
@@ -182,6 +186,6 @@ def _matcher(examples: tuple[tuple[str, ...], ...]) -> Matcher:
 
 
 def _examples(fact: Fact) -> tuple[str, ...]:
-    """Return example questions that ask for a fact."""
+    """Return a fact's topics and example questions; if it has no examples, build questions about its topics."""
     plain = (ask.format(topic) for topic in fact.topics for ask in PLAIN)
     return (*fact.topics, *(fact.examples or plain))

@@ -49,7 +49,7 @@ DIGITS = 9
 
 
 class Found(NamedTuple):
-    """The index of the fact that fits a question best, and its lead, in nats, over the outcome "no fact fits"."""
+    """The index of the fact that fits a question best, and its lead, in nats, over the class "nothing"."""
 
     place: int
     lead: float
@@ -70,7 +70,10 @@ def _length(worths: Iterable[float]) -> float:
 
 
 WORD_WORTH = np.dtype([("number", np.int32), ("count", np.float32), ("likeness", np.float64)])
-"""NumPy type for a word in an example: its number, its count, and its weight for similarity (0 for function words)."""
+"""NumPy type for a word of an example: its number, its count, and its weight for similarity.
+
+The weight is 0 for the example's own function words, but not for synonyms that are function words.
+"""
 _NUMBERS: dict[str, int] = {}
 """Numbers that stand for the words of the examples in arrays."""
 
@@ -120,7 +123,7 @@ class _Classes:
         self._likeness = likeness[kept]
 
     def having(self, words: Array) -> Array:
-        """Return, for each class and each word, how many of the class's examples have the word; (classes, words).
+        """Return how many examples of each class have each word, as an array of the shape (classes, words).
 
         In an example without the word, each synonym of the word counts as `SYNONYM`.
         """
@@ -142,7 +145,7 @@ class _Classes:
     def likeness(self, words: Array, worths: Array) -> Array:
         """Return, for each class, the mean similarity (0 to 1) between the words and the class's most similar examples.
 
-        `worths`: the weights of the words. Function words add nothing to a similarity.
+        `worths`: the weights of the words. A function word adds to a similarity only as a synonym of another word.
         """
         ranks, known = self._find(words)
         starts = self._starts[ranks]
@@ -160,7 +163,7 @@ class _Classes:
         return likeness
 
     def _find(self, words: Array) -> tuple[Array, Array]:
-        """Return the words that occur in an example, as indexes of `self._words` and as positions in `words`."""
+        """Return those of `words` that occur in an example: their indexes in `self._words`, and in `words`."""
         ranks = np.searchsorted(self._words, words)
         ranks[ranks == len(self._words)] = 0
         known = np.flatnonzero(self._words[ranks] == words) if len(self._words) else ranks[:0]

@@ -123,6 +123,7 @@ ROOFS = (
     "noon midday lunch",
     "date day",
 )
+"""Groups of words that count as synonyms of each other, one group in each text."""
 
 
 @lru_cache(maxsize=65536)

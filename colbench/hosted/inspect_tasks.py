@@ -3,9 +3,9 @@
 A sample is a task, and an epoch is a trial. The solver is the dialogue of Inspect's model with the simulated human. The
 scorer is ColBench's own and also has the domain's name.
 
-Parameters (`-T`) are `tasks`, `human`, `max_turns` and other keys of a `--config` file of `colbench eval`. A domain
-with pictures also has the parameter `pictures`: if it is true, the model sees pictures of its own pages. Written for
-inspect-ai 0.3.285.
+Parameters (`-T`) are `tasks`, `human`, `max_turns` and other keys of a `--config` file of `colbench eval`, except those
+in `sessions.NOT_OURS`. A domain with pictures also has the parameter `pictures`: if it is true, the model sees pictures
+of its own pages. Written for inspect-ai 0.3.285.
 """
 
 from __future__ import annotations
@@ -128,7 +128,10 @@ def _add_domain(domain: Domain) -> None:
 
 
 def _task(domain: Domain, judge: Scorer, given: dict[str, Any]) -> Task:
-    """Return the Inspect task of a domain. `given` may contain `pictures` only if the domain has pictures."""
+    """Return the Inspect task of a domain. `given` may contain `pictures` only if the domain has pictures.
+
+    Raises PrerequisiteError if a setting is wrong or this machine lacks something that the domain needs.
+    """
     pictures = domain.pictured and bool(given.pop("pictures", False))
     settings = {**given, "domain": domain.name}
     try:

@@ -37,7 +37,7 @@ NOT_OURS = {
     "ceiling",
     "record_tokens",
 }
-"""Fields of RunConfig that correspond to settings of the other harness."""
+"""Fields of RunConfig that the other harness controls itself, or that have no effect in another harness."""
 
 
 class HostedSession:
@@ -49,7 +49,9 @@ class HostedSession:
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         for name in sorted(NOT_OURS & settings.keys()):
-            raise UserError(f"{name}: already set by the harness that runs ColBench; remove it")
+            raise UserError(
+                f"{name}: applies only to ColBench's own runs; remove it, or use a setting of the harness instead"
+            )
         given = dict(settings)
         domain = given.get("domain")
         if not given.get("tasks") and domain:

@@ -30,10 +30,12 @@ LOOKS_LIKE_AN_ADDRESS = re.compile(r"localhost|.*[:/.].*")
 
 
 def parse_spec(spec: str) -> tuple[str, tuple[str, ...]]:
-    """Return the model and the base URLs of `MODEL[@URL[,URL…]]`; without a URL, OPENAI_BASE_URL or else OpenAI's.
+    """Return the model and the base URLs of a spec `MODEL[@URL[,URL…]]`.
 
-    Raises UserError if the spec names no model, or if a URL is invalid. A URL without `http://` is invalid; otherwise,
-    it would become part of the model's name, and the key would go to OpenAI.
+    If the spec has no URL, the base URL is the one in OPENAI_BASE_URL or, if that is not set, OpenAI's. Raises
+    UserError if the spec names no model or has nothing after the `@`, or if a URL is invalid. An address without
+    `http://` or `https://` is refused, because it would become part of the model's name, and the key would go to
+    OpenAI.
     """
     model, at, address = _split(spec)
     if not model:
@@ -52,7 +54,10 @@ def parse_spec(spec: str) -> tuple[str, tuple[str, ...]]:
 
 
 def require_url(url: str, place: str) -> None:
-    """Raise UserError, which starts with `place`, unless a text is the URL of a server, without a password."""
+    """Raise UserError unless a text is the URL of a server, without user name and password.
+
+    The error's message starts with `place`.
+    """
     require_no_password(url, place)
     try:
         parts = urlsplit(url)
@@ -76,10 +81,11 @@ def require_no_password(url: str, place: str) -> None:
 
 
 def api_key_for(base_url: str, variable: str | None) -> str | None:
-    """Return the key for a server: from the named variable, or else the provider's variable for that server.
+    """Return the key for a server; None if no key is found.
 
-    OPENAI_API_KEY is used for OpenAI's server and for the one in OPENAI_BASE_URL, other providers' keys for their hosts
-    (`HOST_KEYS`). Raises UserError if a key is needed and missing.
+    The key is read from `variable` or, if it is None, from the provider's variable: OPENAI_API_KEY for OpenAI's server
+    and for the server in OPENAI_BASE_URL, else the variable of the host (`HOST_KEYS`). Raises UserError if no key is
+    found although `variable` is given or the server is OpenAI's.
     """
     name = variable or _variable_of(base_url)
     key = read_key(name) if name else None

@@ -26,7 +26,10 @@ from colbench.models.transports import (
 TRIES = 3
 """Number of consecutive attempts without an answer until a server counts as absent."""
 LOOK_TIMEOUT = 20.0
-"""Time limit in seconds for an answer to GET /models. It is longer than the limit for connecting."""
+"""Time limit in seconds for an answer to GET /models, or the client's `timeout` if that is lower.
+
+It is longer than the limit for connecting.
+"""
 LISTED_MODELS = 20
 
 
@@ -69,13 +72,16 @@ class Connection:
         return self._server
 
     def open(self, *, timeout: float, concurrency: int) -> None:
-        """Create the transport without sending anything."""
+        """Create the transport, and count this client as a user of the server; nothing is sent.
+
+        Raises UserError if the URL is malformed or, on Azure, if a setting is missing.
+        """
         self._transport = self._make(self.url, timeout)
         self._look_timeout = min(timeout, LOOK_TIMEOUT)
         self._server = current_servers().join(self.url, concurrency)
 
     async def close(self) -> None:
-        """Close the transport."""
+        """Close the transport, and stop counting this client as a user of the server."""
         if self._server:
             current_servers().leave(self._server)
         if self._transport:
@@ -83,10 +89,11 @@ class Connection:
         self._server = self._transport = None
 
     async def check(self, model: str) -> None:
-        """Raise UserError unless the server can be reached and lists the model.
+        """Check the server and the model; on Azure, do nothing.
 
-        If the server does not list its models, the model is not checked, even if the reason is a refused key: the
-        server may accept the key for other requests. Azure is not checked.
+        Raises UserError if the server does not answer, if its API is under /v1 but the URL lacks /v1, or if the server
+        lists its models and the model is not among them. If the server does not list its models, the model is not
+        checked, even if the reason is a refused key: the server may accept the key for other requests.
         """
         if self._deployment:
             return
@@ -99,13 +106,14 @@ class Connection:
             raise UserError(f"{self.url} has no model `{model}`; it has: {shown}")
 
     async def probe(self) -> None:
-        """Raise ConnectionError unless the server sends any response."""
+        """Raise ConnectionError if the server sends no response; a response with any status is enough."""
         await self._look()
 
     async def _listing(self) -> Answer:
         """Return the response to GET /models.
 
-        Wait for a server that is loading or busy. Raises UserError if no server answers in `TRIES` attempts.
+        Wait for a server that is loading or busy, for about as long as the server's `patience`. Raises UserError if
+        `TRIES` consecutive attempts get no answer, or if the server accepts connections but does not answer in time.
         """
         start, refused, absent = time.monotonic(), 0, 0
         while True:
@@ -128,7 +136,10 @@ class Connection:
                 await asyncio.sleep(min(pause, self.server.patience))
 
     async def _look_patiently(self) -> Answer:
-        """Return the response to GET /models; wait for a server that accepts connections but does not answer."""
+        """Return the response to GET /models; wait for a server that accepts connections but does not answer.
+
+        Raises UserError if the wait exceeds the server's `patience`, ConnectionError if the connection fails.
+        """
         end = time.monotonic() + self.server.patience
         try:
             return await self._look()
@@ -179,7 +190,10 @@ def _is_listed(model: str, names: Sequence[str]) -> bool:
 
 
 async def _look(transport: Transport, limit: float) -> Answer:
-    """Return the response to GET /models. Raises ConnectionError if no response comes within `limit` seconds."""
+    """Return the response to GET /models.
+
+    Raises BusyError if no response comes within `limit` seconds, another ConnectionError if the connection fails.
+    """
     try:
         async with asyncio.timeout(limit):
             return await transport.get("/models")

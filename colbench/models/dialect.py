@@ -41,7 +41,7 @@ class Suggested(int):
 
 
 class Dialect:
-    """The request fields that one model on one server accepts."""
+    """The request fields that a model's server accepts. A client with several servers uses one object for all."""
 
     def __init__(self, *, limit: str) -> None:
         """Start with the fields that most servers accept; `limit` is the field for the token limit."""
@@ -65,7 +65,7 @@ class Dialect:
         return int(max_tokens)
 
     def learn(self, status: int, content: bytes, body: Mapping[str, Any]) -> bool:
-        """Learn from a refusal which field of `body` to omit or rename. Return False if it names no such field."""
+        """Learn from a refusal which field of `body` to omit or rename. Return False if nothing was learned."""
         if status not in REFUSALS:
             return False
         refused = [name for name in _refused_fields(content) if name in body]
@@ -87,7 +87,7 @@ class Dialect:
         self.version += 1
 
     def learned(self) -> Iterator[str]:
-        """Yield the properties found so far, one sentence each."""
+        """Yield the properties of the model and its server found so far, one sentence each."""
         for name in OPTIONAL:
             if name in self.dropped:
                 yield f"it rejects `{name}`, so this field is not sent"

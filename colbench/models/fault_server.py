@@ -20,7 +20,7 @@ QUESTION = "What should happen in special cases?"
 SIGNATURE = re.compile(r"\bdef \w+\(.*\)")
 """Pattern of the signature at the end of a request for a function."""
 NO_SIGNATURE = "def answer(*args, **kwargs)"
-"""The signature of the answer to a request without one."""
+"""The signature of the answer if the request contains no signature."""
 PAGE = "<html><body><h1>A page</h1></body></html>"
 SENTENCE = "I do not mind."
 HISTORY = re.compile(r"^(?:Person|Programmer|Designer): ", re.MULTILINE)
@@ -86,7 +86,10 @@ class FaultServer(ScriptedServer):
         return [OK, *CATALOG, *DOUBLES, "*/*", "*+*"]
 
     def fault_of(self, body: Mapping[str, Any]) -> Fault | None:
-        """Count a request with this body, and return its fault; None if no fault applies."""
+        """Count a request with this body, and return its fault; None if no fault applies.
+
+        For an unknown model, the fault is an HTTP error 404.
+        """
         name = str(body.get("model"))
         try:
             parts = read_model(name)

@@ -41,7 +41,7 @@ class Known(Struct, frozen=True, kw_only=True):
     human_outcome: Outcome | None = None
     """The human's outcome, if it differs from the agent's."""
     passes: bool = True
-    """False if a dialogue fails even if only some of its requests have the fault."""
+    """True if a dialogue succeeds when only every third request has the fault."""
 
     @property
     def outcome_text(self) -> str:
@@ -160,7 +160,7 @@ TOOL_CALL = {
     "function": {"name": "search", "arguments": "{}"},
 }
 LONE = "\\ud800"
-"""A lone surrogate, as JSON may contain."""
+"""A lone surrogate, escaped as in JSON."""
 
 LOAD: dict[str, Known] = {
     "hang": Known(

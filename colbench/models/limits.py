@@ -8,11 +8,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 CUT = 0.8
-"""The new limit after the server reports overload, as a share of the requests in flight or, if lower, the old limit."""
-RECOVERY = 4.0
-"""Growth of the limit per round, which is as many successes as the limit.
+"""Factor for the limit after the server reports overload.
 
-Once the limit reaches the load at the last refusal minus 1, it grows by only 1 per round.
+It is applied to the number of requests in flight or to the old limit, whichever is lower.
+"""
+RECOVERY = 4.0
+"""Growth of the limit per round. In a round, the number of answered requests equals the limit.
+
+The growth is only 1 per round once the limit comes within 1 of the load at which the server last reported overload.
 """
 
 
@@ -66,14 +69,18 @@ class AdaptiveLimit:
             self._release()
 
     def resize(self, maximum: int) -> None:
-        """Change the maximum size. A limit that was at the old maximum moves to the new one."""
+        """Change the maximum of the limit.
+
+        If the limit was at the old maximum, it moves to the new one. Otherwise, it changes only if it is above the new
+        maximum.
+        """
         full = self.allowed >= self.maximum
         self.maximum = maximum
         self.allowed = float(maximum) if full else min(self.allowed, float(maximum))
         self._admit()
 
     def raise_(self) -> None:
-        """Increase the limit a little."""
+        """Increase the limit a little, up to the maximum."""
         step = RECOVERY if self.allowed < self._refused_at - 1 else 1.0
         self.allowed = min(float(self.maximum), self.allowed + step / self.allowed)
 

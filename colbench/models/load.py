@@ -40,6 +40,7 @@ class ClientLoad:
 def holds_up(calls: int, wall: float, cpu: float) -> bool:
     """Return True if calls through the openai package slowed a thread down.
 
-    The thread made `calls` calls and used `cpu` seconds of CPU time in `wall` seconds.
+    The thread made `calls` calls and used `cpu` seconds of CPU time in `wall` seconds. The result is always False if
+    `wall` is at most 1.
     """
     return wall > 1 and cpu > BUSY * wall and calls * CALL > SHARE * cpu

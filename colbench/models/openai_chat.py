@@ -62,7 +62,7 @@ class _Request(Struct, kw_only=True):
     sent_limit: int = 0
     """The token limit of the latest attempt."""
     failures: int = 0
-    """Number of requests to repeat, including those after overload, an empty reply or a reply cut off."""
+    """Number of requests that had to be repeated, for example after overload or an empty reply."""
     tries: int = 0
     """Number of failed requests that used up a try."""
     spent: float = 0.0
@@ -82,8 +82,8 @@ class OpenAIChat:
     other `fields`, such as `reasoning_effort`, and those of `extra_body` are added to each request. A string with a
     JSON object or list is sent as that object or list.
 
-    Opening the context raises UserError if a server does not answer, or lists its models, but not this one. The key is
-    checked by the first request. Azure is not checked.
+    The constructor raises UserError if an argument is invalid or a needed key is missing. Opening the context raises
+    UserError if a server fails the check (`Connection.check`). The key is checked by the first request.
     """
 
     def __init__(
@@ -169,11 +169,12 @@ class OpenAIChat:
         """Return the model's next message; if a JSON Schema is given, the server makes the text conform to it.
 
         A token limit among the client's `fields` replaces `max_tokens`. If `max_tokens` is a `Suggested` limit, it is
-        raised for a model that thinks before it writes. With `tokens`,
-        the message includes its token IDs and log-probabilities, which vLLM 0.10.2 and later return. Raises
-        SchemaRefusedError if a request with a schema is refused, EndpointError if the server does not answer or does
-        not accept pictures, TooLongError if the messages are longer than the model's context, UserError if the key or
-        the URL is refused before the first answer.
+        raised for a model that thinks before it writes. With `tokens`, the message includes its token IDs and
+        log-probabilities, which vLLM 0.10.2 and later return. Raises SchemaRefusedError if a request with a schema is
+        refused, TooLongError if the messages are longer than the model's context, EndpointError if the server does not
+        answer or refuses the request for another reason, such as pictures. Raises UserError if the key or the URL is
+        refused before the first answer, if the account is empty, or if the server rejects one of the client's `fields`
+        or does not return tokens.
         """
         fields: dict[str, Any] = {
             "model": self.model,
@@ -265,12 +266,12 @@ class OpenAIChat:
         body: dict[str, Any],
         version: int,
     ) -> Exception:
-        """Return the error for a refused request. If the response shows how to avoid this, first adapt the request."""
+        """Adapt the next request if a refusal shows how to avoid it, and return the error for the refusal."""
         known = refusal(connection.chat_url, answer, has_answered=connection.server.has_answered)
         if known:
             return known
         if too_long(answer.status, answer.content):
-            # the remaining context is smaller than the reply limit, so no limit is needed
+            # without a limit for the reply, the messages may fit: the server uses the rest of the context
             if not set(LIMITS) & body.keys():
                 return TooLongError(words(answer))
             request.max_tokens = 0

@@ -17,7 +17,9 @@ NO_CREDIT = 402
 """Status code with which OpenRouter and DeepSeek refuse requests of an account without credit."""
 LOAD = {429, 503, 529}
 RETRIED = {408, 409, 425}
-"""Status codes of temporary refusals; all codes from 500 on are treated in the same way."""
+"""Status codes of temporary refusals. Other codes from 500 on are treated in the same way."""
+NOT_IMPLEMENTED = 501
+"""Status code of a request with a part that the server does not implement, such as a schema for the reply."""
 PASSING = {300, 301, 302, 303, 307, 308, 401, 403, 404, 405}
 """Status codes of a refused key or URL: the user's mistake or, if the server answered before, a temporary fault."""
 LONGEST_BACKOFF = 10.0
@@ -63,7 +65,7 @@ def refusal(url: str, answer: Answer, *, has_answered: bool) -> Exception | None
     if status in NOT_NOW:
         kind: Kind = "overload" if status in LOAD else "server_error"
         return NotNowError(said, kind, retry_after=retry_after(answer.headers))
-    if status in RETRIED or status >= 500:
+    if status in RETRIED or (status >= 500 and status != NOT_IMPLEMENTED):
         return RefusedError(said, "server_error", retry_after=retry_after(answer.headers))
     if status in PASSING:
         error = mistake(url, answer)

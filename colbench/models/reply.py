@@ -43,7 +43,10 @@ class Completion(Struct, frozen=True):
     sampled: Sampled | None
     """The tokens, if the server returns them."""
     thought: bool
-    """True if the model thought before its reply, even if the server does not show the thoughts."""
+    """True if the response has thoughts in a field or part of their own, or counts their tokens.
+
+    Thoughts in `<think>` tags within the text do not count here.
+    """
 
 
 def read_json(content: bytes) -> Any:
@@ -158,7 +161,10 @@ def _number(value: Any) -> int | None:
 
 
 def _read_tokens(body: dict[str, Any], choice: dict[str, Any]) -> Sampled | None:
-    """Return the tokens in vLLM's fields; None if one of them is missing."""
+    """Return the tokens in vLLM's fields; None if a field is missing.
+
+    Raises MalformedError if the log-probabilities are malformed, or if their number differs from that of the tokens.
+    """
     found = choice.get("logprobs")
     content = found.get("content") if isinstance(found, dict) else None
     prompt, ids = _whole(body.get("prompt_token_ids")), _whole(choice.get("token_ids"))

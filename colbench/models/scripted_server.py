@@ -123,13 +123,13 @@ class ScriptedServer:
         await self._close()
 
     async def restart(self, seconds: float) -> None:
-        """Cut all connections and listen again after some seconds."""
+        """Cut all connections, and listen again after this many seconds."""
         await self._close()
         await asyncio.sleep(seconds)
         await self._listen()
 
     def fault_of(self, body: Mapping[str, Any]) -> Fault | None:
-        """Return the fault for the newest request, whose body is given."""
+        """Return the fault for the newest request, whose body is given; None if no fault applies."""
         fault = self.fault(len(self.requests)) if self.fault else None
         return fault if fault and fault.applies(body) else None
 
@@ -202,7 +202,7 @@ class ScriptedServer:
 
 
 def completion(model: str, messages: Sequence[Message], script: Script) -> dict[str, Any]:
-    """Return the body of a chat completion with the script's reply; tokens are counted as words."""
+    """Return the body of a chat completion with the script's reply; each word counts as one token."""
     reply = script(messages)
     message = {"role": "assistant", "content": reply} if isinstance(reply, str) else reply
     prompt = sum(len(m.content.split()) for m in messages)

@@ -18,7 +18,7 @@ from colbench.models.limits import AdaptiveLimit
 from colbench.numbers import count
 
 PATIENCE = 900.0
-"""Seconds to wait for a server that is unreachable or overloaded."""
+"""Default number of seconds to wait for a server that is unreachable or overloaded."""
 POLL = (1.0, 10.0)
 """Seconds between two checks of an unreachable server: initial and maximum value."""
 TOLD_AFTER = 2.0
@@ -31,7 +31,7 @@ class Wait(Struct, frozen=True, kw_only=True):
     """A wait to report to the user, such as for a model server."""
 
     url: str = ""
-    """URL of the model server; empty if another program, such as an agent, described the wait in `reason`."""
+    """URL of the model server; empty if `reason` alone describes the wait, such as a wait that an agent reports."""
     reason: str
     requests: int = 0
     """Number of refused requests that wait; 0 if the server cannot be reached."""
@@ -71,7 +71,10 @@ class Server:
         self._refused_since: float | None = None
 
     def divide(self, sharers: int) -> None:
-        """Set this process's limit to its part of `concurrency`, which `sharers` processes share; at least 1."""
+        """Set the maximum of this process's limit to its part of `concurrency`; at least 1.
+
+        `sharers` is the number of processes that share `concurrency`.
+        """
         self.limit.resize(max(1, self.concurrency // sharers))
 
     @property
@@ -85,14 +88,18 @@ class Server:
         self._refused_since = None
 
     async def ready(self) -> None:
-        """Wait while the server cannot be reached. Raises EndpointError after `patience` seconds."""
+        """Wait while the server cannot be reached.
+
+        Raises EndpointError after `patience` seconds, and any error other than ConnectionError that the probe raises.
+        """
         if self._poll:
             await asyncio.shield(self._poll)
 
     def lost(self, reason: str, probe: Callable[[], Awaitable[None]]) -> None:
         """Record that the server cannot be reached.
 
-        `probe` is called until it raises no ConnectionError or `patience` seconds have passed.
+        `probe` is called repeatedly until it succeeds, it raises an error other than ConnectionError, or `patience`
+        seconds have passed.
         """
         self._reason = reason
         if self._poll is None:
@@ -142,7 +149,7 @@ class Server:
                 del self._backing_off[reason]
 
     def wait(self) -> Wait | None:
-        """Return the current wait, such as for a rate limit; None if there is no wait worth reporting."""
+        """Return the current wait, such as for a rate limit; None unless it has lasted for `TOLD_AFTER` seconds."""
         now = time.monotonic()
         if self._down_since is not None and now - self._down_since >= TOLD_AFTER:
             return Wait(url=self.url, reason=self._reason, seconds=int(now - self._down_since))
@@ -194,7 +201,7 @@ class Servers:
             self._by_url.pop(server.url, None)
 
     def waits(self) -> list[Wait]:
-        """Return the current waits for model servers, one per server."""
+        """Return the current waits in all processes: one for each model server, and one for each other reason."""
         own = (server.wait() for server in self._by_url.values())
         found: dict[str, Wait] = {}
         for wait in chain(filter(None, own), *self.waits_elsewhere.values()):
@@ -212,7 +219,7 @@ def current_servers() -> Servers:
 
 
 def waits_told(tell: Callable[[Sequence[Wait]], None]) -> AbstractAsyncContextManager[None]:
-    """Return a context manager that passes the waits for this event loop's servers to `tell` whenever they change."""
+    """Return a context manager that passes the current waits (`Servers.waits`) to `tell` whenever they change."""
     told: list[Wait] = []
 
     def look() -> None:

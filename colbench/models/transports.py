@@ -1,7 +1,7 @@
 """The two ways to send a request: the official `openai` package, and aiohttp, which costs a tenth of the CPU time.
 
-Both return the raw response of the server, whatever its status, and raise the same three errors. Limits, retries and
-reading are in the layer above (`colbench.models.openai_chat`), so they are the same for both.
+Both return the raw response of the server, whatever its status, and raise the same errors (see `Transport`). Limits,
+retries and reading are in the layer above (`colbench.models.openai_chat`), so they are the same for both.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ Client = Literal["openai", "aiohttp"]
 CONNECT_TIMEOUT = 15.0
 """Time limit in seconds for making a connection, including the DNS lookup."""
 CONNECT_SHARE = 0.75
-"""Maximum share of a request's time limit for connecting, so that an absent server is distinguished from a busy one."""
+"""Maximum share of a request's time limit that connecting may take.
+
+The limit for connecting is therefore reached first, which distinguishes an absent server from a busy one.
+"""
 MAX_BODY = 64 * 2**20
 """Maximum size of a response in bytes; reading of a longer one is aborted."""
 NOT_CONNECTED = {"ConnectError", "ConnectTimeout", "ProxyError", "UnsupportedProtocol"}
@@ -50,7 +53,8 @@ class BrokenError(Exception):
 class Transport(Protocol):
     """A way to send requests to one server.
 
-    `post` and `get` raise UnreachableError, BrokenError or, if the answer takes too long, TimeoutError.
+    `post` and `get` raise UnreachableError, BrokenError or, if the answer takes too long, TimeoutError. If the URL is
+    malformed, UserError is raised by these methods or when the transport is created.
     """
 
     async def post(self, path: str, body: dict[str, Any]) -> Answer:
@@ -117,7 +121,8 @@ class AiohttpTransport:
 class OpenAITransport:
     """The transport through the official package, which reads settings such as proxies from the environment.
 
-    The package's own retries are turned off. If there is no key, no `Authorization` header is sent.
+    The package's own retries are turned off. If there is no key, no `Authorization` header is sent. The only paths are
+    `/chat/completions` for `post` and `/models` for `get`.
     """
 
     def __init__(self, client: openai.AsyncOpenAI, timeout: float, *, has_key: bool = True) -> None:
@@ -199,10 +204,10 @@ def openai_transport(base_url: str, key: str | None, timeout: float) -> OpenAITr
 
 
 def azure_transport(endpoint: str, key: str | None, timeout: float) -> OpenAITransport:
-    """Return the transport to Azure OpenAI. The version and, without a key, the token are read from variables.
+    """Return the transport to Azure OpenAI. The API version and the token are read from environment variables.
 
-    Raises UserError, which names the variable, if a value is missing: AZURE_OPENAI_ENDPOINT, OPENAI_API_VERSION,
-    AZURE_OPENAI_API_KEY or AZURE_OPENAI_AD_TOKEN.
+    Raises UserError, which names the variable, if one of these is missing: the endpoint (AZURE_OPENAI_ENDPOINT), the
+    API version (OPENAI_API_VERSION), or both the key (AZURE_OPENAI_API_KEY) and the token (AZURE_OPENAI_AD_TOKEN).
     """
     import openai
 
@@ -217,7 +222,7 @@ def azure_transport(endpoint: str, key: str | None, timeout: float) -> OpenAITra
         client = openai.AsyncAzureOpenAI(
             azure_endpoint=endpoint,
             api_key=key,
-            azure_ad_token=read_key("AZURE_OPENAI_AD_TOKEN"),
+            azure_ad_token=None if key else read_key("AZURE_OPENAI_AD_TOKEN"),
             max_retries=0,
             timeout=limits,
             http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=limits),

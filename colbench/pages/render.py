@@ -21,7 +21,7 @@ Align = Literal["left", "center", "right"]
 
 
 class Block(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One visible element of a page. Lengths are in CSS pixels from the page's upper left corner."""
+    """One visible element of a page. Lengths are in CSS pixels; `x` and `y` count from the page's upper left corner."""
 
     kind: BlockKind
     x: int
@@ -33,7 +33,7 @@ class Block(Struct, frozen=True, kw_only=True, omit_defaults=True):
     color: str = "#000000"
     """Color of the text, `#rrggbb`."""
     background: str = "#ffffff"
-    """The block's background, `#rrggbb`: the nearest opaque background color."""
+    """Color of the area or behind the text, `#rrggbb`; translucent backgrounds are blended with those below them."""
     font_size: float = 16.0
     bold: bool = False
     align: Align = "left"
@@ -69,12 +69,12 @@ class PageRenderer(Protocol):
 
     @property
     def environment(self) -> str:
-        """Browser, version, fonts and assets: everything besides the page that a picture depends on."""
+        """Browser, version, fonts and assets: everything that a picture depends on besides the page and the mode."""
         ...
 
     async def render(self, page: str | None, mode: ScoringMode = "default") -> Render:
         """Render a page, or read its render from the store. The render of None has the outcome "no page".
 
-        Raises RenderError if the browser, not the page, failed.
+        Raises RenderError if the browser, not the page, failed, or if the render cannot be stored.
         """
         ...

@@ -76,7 +76,7 @@ def _all(domain: Domain, report: DomainReport) -> Iterator[Fact]:
 
 
 def _wrapped(note: str) -> list[str]:
-    """Return the lines of a wrapped note. Words longer than a line are cut, and so are notes of too many lines."""
+    """Return the lines of a wrapped note. A word longer than a line is cut, and so is a note of too many lines."""
     words = (_cut(word, NOTE - len(MORE)) for word in printable(note).split())
     parts = PARTS.split(" ".join(words))
     bound = (p.replace(" ", NO_BREAK) if len(p) <= TOGETHER else p for p in parts)

@@ -173,7 +173,7 @@ def value(dialogue: Judged, mode: str, metric: Metric) -> float | None:
 def success(dialogue: Judged, mode: str) -> bool | None:
     """Return True if the answer succeeded, False if the answer or the agent failed, None if the dialogue is unscored.
 
-    The result is always None in a domain without success.
+    The result is always None in a domain that does not define success.
     """
     score = dialogue.scores.get(mode)
     if score and score.success is not None:

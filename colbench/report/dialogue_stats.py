@@ -34,7 +34,7 @@ NO_FLOORS: dict[str, dict[str, float]] = {}
 NEVER = 1 << 30
 """Placeholder for the turn of something that never happened."""
 Reply = tuple[Usage | None, Delivery | None, bool]
-"""Tokens and delivery of one reply, and whether a model server returned an empty reply."""
+"""Tokens and delivery of one reply, and True if a model server returned an empty reply."""
 
 
 class Judged(Protocol):
@@ -94,7 +94,10 @@ class DialogueStats(Struct, frozen=True, kw_only=True, gc=False):
     failed_as: dict[str, FailureClass | None]
     """Failure class of the dialogue by scoring mode; None in a mode in which the dialogue did not fail."""
     errors: dict[str, str]
-    """The most frequent error of an answer that crashed, by scoring mode; empty if the scorer gives no error."""
+    """The most frequent error in the tests of an answer that crashed, by the scoring modes in which it crashed.
+
+    The error is "" if the scorer gives none.
+    """
     turns: int
     questions: int
     """Number of turns that the human replied to."""
@@ -132,7 +135,7 @@ class DialogueStats(Struct, frozen=True, kw_only=True, gc=False):
         return is_settled(self.failure)
 
     def failure_class(self, mode: str) -> FailureClass | None:
-        """Return why the dialogue failed; see `colbench.asking.failure_class`."""
+        """Return the dialogue's failure class in a mode (`colbench.asking.failure_class`); None if it did not fail."""
         return "crashed" if self.agent_failed else self.failed_as.get(mode)
 
     def by_turn(self, metric: Metric) -> list[float | None]:

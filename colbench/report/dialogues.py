@@ -26,7 +26,10 @@ REASONS = 3
 
 
 def turns_used(cells: Cells, turns: int) -> Turns:
-    """Count the agent's replies per dialogue, from 1 to `turns`; no dialogue in `cells` may have ended in a failure."""
+    """Return the mean number of the agent's replies in a dialogue, and the number of dialogues with 1, 2, … replies.
+
+    `turns` is the highest number of replies to count. No dialogue in `cells` may have ended in a failure.
+    """
     counts = Counter(each.turns for each in cells.dialogues)
     return Turns(
         mean=mean_interval(cells.clusters(lambda each: each.turns), bounds=None),
@@ -57,7 +60,10 @@ def tokens(roles: Iterable[RoleStats]) -> Tokens | None:
 
 
 def replies(dialogues: Iterable[DialogueStats]) -> dict[str, Replies]:
-    """Count each role's replies by how model servers delivered them; roles without a model server are left out."""
+    """Return counts and waits of the replies that came from model servers, by role, summed over the dialogues.
+
+    A role is left out if none of its replies came from a model server.
+    """
     listed = list(dialogues)
     found = {
         "agent": _replies([each.agent for each in listed]),
@@ -83,7 +89,7 @@ def cost(
     agent_price: tuple[float, float] | None,
     human_price: tuple[float, float] | None,
 ) -> Cost:
-    """Return US dollars by role, from prices per million prompt and completion tokens."""
+    """Return the cost in US dollars by role, from prices in dollars per million prompt and completion tokens."""
     return Cost(agent=_price(used["agent"], agent_price), human=_price(used["human"], human_price))
 
 
@@ -107,7 +113,7 @@ def _share(shares: Sequence[float]) -> LeakShare:
 
 
 def failures(dialogues: Iterable[DialogueStats]) -> dict[Boundary, Failures]:
-    """Count the failed dialogues by boundary and reason; the most frequent boundary comes first."""
+    """Count the failed dialogues by boundary, the most frequent one first, with the `REASONS` most frequent reasons."""
     found: dict[Boundary, Counter[str]] = {}
     for each in dialogues:
         if each.failure:

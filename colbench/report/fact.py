@@ -6,13 +6,13 @@ from msgspec import Struct
 
 
 class Fact(Struct, frozen=True, kw_only=True):
-    """One line of a report: the name of a fact, its number, and a note."""
+    """One line of a report: a name, a number or another value, and a note."""
 
     label: str
     value: str
     note: str = ""
     hint: str = ""
-    """Explanation of the number if its name is not enough."""
+    """Explanation of the value if its name is not enough."""
 
 
 class Section(Struct, frozen=True, kw_only=True):
@@ -21,4 +21,4 @@ class Section(Struct, frozen=True, kw_only=True):
     title: str
     facts: tuple[Fact, ...]
     heads: tuple[str, str] = ("", "")
-    """Headings of the numbers and the notes."""
+    """Headings of the values and the notes; empty if there are none."""

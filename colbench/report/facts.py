@@ -168,7 +168,7 @@ def _other_modes(domain: Domain, report: DomainReport) -> Iterator[Fact]:
 
 
 def curve(domain: Domain, report: DomainReport) -> tuple[str, list[Interval]]:
-    """Return the name and the values of the curve by turn: success or, in a domain without it, the leading metric.
+    """Return the name and the values of the curve by turn: success or, if it is not defined, the leading metric.
 
     Turns that were not scored are left out.
     """
@@ -289,7 +289,7 @@ def _asking(asking: AskingReport | None) -> Iterator[Fact]:
         hint = "hidden decisions revealed so far"
         yield Fact(label="recall by turn", value=turns, note=note, hint=hint)
     if asking.estimated:
-        note = "the tasks have no facts; decisions were derived from the references"
+        note = "some tasks list no decisions; these were derived from the references"
         yield Fact(label="estimated", value="", note=note)
 
 

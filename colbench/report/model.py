@@ -14,7 +14,7 @@ class Rates(Struct, frozen=True, kw_only=True):
     """The main numbers of a domain, all with the same denominator."""
 
     success_rate: Interval | None
-    """Share of successful dialogues; None in a domain whose answers do not just succeed or fail."""
+    """Share of successful dialogues; None in a domain that does not define success, such as frontend design."""
     value: Interval
     """Mean of the leading metric."""
 
@@ -38,9 +38,9 @@ class ModeReport(Rates, frozen=True, kw_only=True):
     unscored_as_zero: Rates | None
     """The rates over all planned cells except unjudged ones, with unscored cells as 0; None if all are scored."""
     pass_k: tuple[PassK, ...]
-    """pass^k for k = 1 to the number of trials; empty for a single trial and in a domain without success."""
+    """pass^k for k = 1 to the number of trials; empty for a single trial, or if the domain does not define success."""
     metrics: dict[str, Interval] = {}
-    """Every metric that was computed for all measured answers, by name."""
+    """The mean of every metric that was computed for all measured answers, by name."""
 
 
 class ModeDelta(Struct, frozen=True, kw_only=True):
@@ -60,7 +60,10 @@ class Turns(Struct, frozen=True, kw_only=True):
 
     mean: Interval
     distribution: tuple[int, ...]
-    """Number of dialogues with 1, 2, ... turns, up to the longest dialogue of the domain, including failed ones."""
+    """Number of these dialogues with 1, 2, … turns, up to the number of turns in the domain's longest dialogue.
+
+    The longest dialogue may be one that ended in a failure.
+    """
 
 
 class Words(Struct, frozen=True, kw_only=True):
@@ -82,7 +85,7 @@ class Tokens(Struct, frozen=True, kw_only=True):
 
 
 class Replies(Struct, frozen=True, kw_only=True):
-    """Counts of how a model server delivered the replies of one role."""
+    """The replies of one role that came from model servers: their number, delivery problems, repeats and waits."""
 
     total: int
     empty: int
@@ -94,9 +97,9 @@ class Replies(Struct, frozen=True, kw_only=True):
     refused: int
     """Number of replies that are refusals by the model, in the field `refusal`."""
     retries: int
-    """Number of requests that failed and were repeated."""
+    """Number of requests that were repeated, for example after a failure or an empty reply."""
     waited: float
-    """Seconds spent waiting: for a slot, in failed requests, and after failed requests."""
+    """Seconds before the answered requests were sent: waits for a slot, failed requests, and the waits after them."""
 
 
 class Cost(Struct, frozen=True, kw_only=True):
@@ -137,13 +140,19 @@ class Failures(Struct, frozen=True, kw_only=True):
 
 
 class Budget(Struct, frozen=True, kw_only=True):
-    """The result that a run would have had if each of its dialogues had been limited to `turn` turns."""
+    """The results of a run by the end of turn `turn`.
+
+    A run with this turn limit may have other results, because its agent might answer sooner.
+    """
 
     turn: int
     success_rate: Interval | None
-    """The success rate if dialogues without an answer by this turn had failed; None in a domain without success."""
+    """Share of scored cells that had succeeded by this turn; None in a domain that does not define success."""
     answered: float | None
-    """Share of scored cells whose answer had been given by this turn."""
+    """Share of scored cells in which the agent had answered by this turn; None if no cell is scored.
+
+    A message that is the answer only because of the turn limit does not count.
+    """
     value: Interval | None = None
     """Mean of the leading metric for the last answer shown by this turn, in the domain's first mode.
 
@@ -244,7 +253,7 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     """Everything about one domain; the top-level numbers are those of the leading mode."""
 
     mode: str
-    """The leading scoring mode: the requested one, if it has verdicts."""
+    """The leading scoring mode: the requested one, unless only the domain's first mode can lead (`scores.modes`)."""
     lead: str
     """Name of the leading metric, whose mean is `value`."""
     tasks: int
@@ -263,7 +272,7 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     distribution: tuple[int, ...]
     """Number of scored cells by value, rounded to tenths; the first and last bins hold only exactly 0 and 1."""
     by_turn: tuple[Budget, ...]
-    """Results for each turn limit, from 1 to the number of turns of the longest dialogue."""
+    """Results by the end of each turn, from 1 to the number of turns of the longest dialogue."""
     ended_by: dict[str, int]
     """Number of dialogues by the event that ended them: `answer`, `limit`, `failure`."""
     turns: Turns
@@ -271,7 +280,7 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     tokens: dict[str, Tokens | None]
     """Tokens by `agent` and `human`; None if no server counted them."""
     replies: dict[str, Replies] = {}
-    """Reply counts by role, only of replies from model servers."""
+    """The replies that came from model servers, by role; a role without such replies is left out."""
     cost: Cost
     leaks: Leaks | None
     """The result of the leak audit; None if no dialogue was audited."""
@@ -296,14 +305,14 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     None if such a run was not given, or if the two runs share no scored task.
     """
     failed: FailedReport | None = None
-    """Failed dialogues by class; None in a domain without success."""
+    """Failed dialogues by class; None in a domain that does not define success."""
 
 
 class RunReport(Struct, frozen=True, kw_only=True):
     """The report of a run.
 
-    For a run with a single domain, `success_rate`, `value` and `metrics` are the main numbers; with several domains,
-    these attributes raise UserError.
+    For a run with a single domain, `success_rate`, `value` and `metrics` are the main numbers. If the run has several
+    domains or none, these attributes raise UserError.
     """
 
     schema: str = SCHEMA
@@ -323,7 +332,7 @@ class RunReport(Struct, frozen=True, kw_only=True):
 
     @property
     def success_rate(self) -> Interval | None:
-        """Share of successful dialogues, with its interval; None in a domain without success."""
+        """Share of successful dialogues, with its interval; None if the domain does not define success."""
         return self._only().success_rate
 
     @property

@@ -287,8 +287,9 @@ function talk(list, detail, rollout) {
     if (turn.human !== null) said.push(humanSaid(turn));
   });
   if (rollout.failure) {
-    said.push(make("p", { class: "remark" }, `Ended by a failure of the ${rollout.failure.boundary}: ${rollout.failure.reason}`));
-  } else if (rollout.ended === "limit") {
+    said.push(make("p", { class: "remark" }, `Failure of the ${rollout.failure.boundary}: ${rollout.failure.reason}`));
+  }
+  if (rollout.ended === "limit") {
     said.push(make("p", { class: "remark" }, "The turn limit was reached: the whole last message is the answer."));
   }
   return titled("Dialogue", ...said);

@@ -26,7 +26,11 @@ UNREADABLE = (
 
 
 def read_report(path: str | Path) -> RunReport:
-    """Return the report in a file. Raises DataError, which names the file, if it is not a valid report."""
+    """Return the report in a file.
+
+    Raises DataError, which names the file, if the file cannot be read or is not a report. Raises UserError if the
+    report has the previous schema and one of its domains is not installed.
+    """
     path = Path(path)
     try:
         content: dict[str, Any] = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])

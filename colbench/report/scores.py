@@ -16,9 +16,12 @@ Clusters = Sequence[Sequence[float]]
 
 
 def modes(dialogues: Iterable[Judged], wanted: str, domain: Domain, lead: Metric) -> list[str]:
-    """Return the modes that have verdicts, the requested one first if possible.
+    """Return the scoring modes to report, the leading one first.
 
-    If nothing was scored, return only the requested mode or, in a domain without this mode, the domain's first mode.
+    The requested mode (`wanted`) leads if the domain has it. In a domain with a fallback metric, at least one answer
+    must also have the leading metric (`lead`) in this mode, unless no answer has it in any mode. Otherwise, the
+    domain's first mode leads. The other modes follow if they have verdicts; in a domain with a fallback metric, if an
+    answer has `lead` in them.
     """
     used = {
         mode
@@ -139,7 +142,7 @@ def _tenth(share: float) -> int:
 def by_turn(
     cells: Cells, mode: str, turns: int, domain: Domain, lead: Metric
 ) -> tuple[Budget, ...]:
-    """Return the scores for each turn limit from 1 to `turns`; an answer after the limit does not count."""
+    """Return the results by the end of each turn from 1 to `turns`; an answer given later does not count."""
     shown = domain.pictured or any(each.turns_scored for each in cells.dialogues)
     return tuple(
         Budget(

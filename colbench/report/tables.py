@@ -52,9 +52,9 @@ EMPTY = Cell(NOTHING)
 
 
 def score_tables(domain: Domain, report: DomainReport) -> Iterator[Table]:
-    """Yield the tables of a domain: by mode if the domain has success, and by metric.
+    """Yield the tables of a domain: by mode if the domain defines success, and by metric.
 
-    In a domain with success, a table that would only repeat the headline is left out.
+    In a domain that defines success, a table that would only repeat the headline is left out.
     """
     if domain.success and (differs(report) or report.unscored or report.pass_k):
         yield _by_mode(domain, report)

@@ -53,7 +53,7 @@ class Tile(Struct, frozen=True, kw_only=True):
     hint: str = ""
     """The number's meaning."""
     lines: Sequence[tuple[str, str]] = ()
-    """The number's reference values, each with its kind (`ceiling`, `floor` or empty) and its text."""
+    """Further lines, such as the ceiling of the number: each has a kind (`ceiling`, `floor` or empty) and a text."""
     kind: str = ""
     """Style of the tile: `lead` for a large one, `warn` for a warning."""
     bar: Markup = Markup()
@@ -198,7 +198,7 @@ def _tiles(report: DomainReport) -> Iterator[Tile]:
             yield Tile(label=label, value=number(mean.mean), note=note)
     yield from _cost(report)
     if report.unscored:
-        note = f"of {count(report.cells, 'dialogue')}; left out of all numbers"
+        note = f"of {count(report.cells, 'dialogue')}; left out of all scores"
         yield Tile(label="Unscored", value=f"{report.unscored:,}", note=note, kind="warn")
 
 
@@ -294,7 +294,7 @@ def _answers(report: DomainReport) -> list[float | None]:
 
 
 def _answered(domain: Domain, shares: Sequence[float | None]) -> Iterator[Curve]:
-    """Yield the share of dialogues that had answered by each turn, in a domain with success."""
+    """Yield the share of dialogues that had answered by each turn; nothing if the domain does not define success."""
     if domain.success:
         yield Curve(
             title="answered",

@@ -34,12 +34,12 @@ def record(
 
     Args:
         run: A run with at least one scored dialogue.
-        model: Identifier of the model, OWNER/NAME; by default the model that the agent names.
+        model: ID of the model, of the form OWNER/NAME; by default the ID that `model_id` derives from the agent.
         organization: Name of the organization that ran the evaluation; by default "unknown".
         relationship: Relationship of the evaluator to the model.
 
     Raises:
-        UserError: The agent does not name its model, and `model` is empty.
+        UserError: `model` or, if it is empty, the ID derived from the agent does not have the form OWNER/NAME.
     """
     name, created = model_id(run, model), str(time.time())
     config = run.config
@@ -75,7 +75,7 @@ def record(
 
 
 def path_of(run: Run, name: str) -> PurePosixPath:
-    """Return the path of a run's record, always the same for the same run. `name` is the model's identifier."""
+    """Return the path of a run's record, always the same for the same run. `name` is the model's ID."""
     developer, _, model = name.partition("/")
     file = f"{run_id(run)}.json"
     return PurePosixPath("data", BENCHMARK, developer, model.replace("/", "_"), file)

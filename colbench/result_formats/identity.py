@@ -1,4 +1,4 @@
-"""The identifiers of a run and of its model in files for other sites."""
+"""The IDs of a run and of its model in files for other sites."""
 
 from __future__ import annotations
 
@@ -15,22 +15,26 @@ OWNER_NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)+")
 
 
 def model_id(run: Run, given: str = "") -> str:
-    """Return the identifier of a run's model as OWNER/NAME.
+    """Return the ID of a run's model, of the form OWNER/NAME.
 
-    This is `given` if it is not empty. Otherwise it is the model of the agent, or `colbench/NAME` for a built-in agent.
+    This is `given` if it is not empty. Otherwise it is the model in the agent's spec, without the server's URL, or
+    `colbench/NAME` for the agent NAME without a colon, such as `interviewer`.
 
     Raises:
-        UserError: The identifier does not have the form OWNER/NAME.
+        UserError: The ID does not have the form OWNER/NAME.
     """
     agent = run.config.agent
     kind, colon, rest = agent.partition(":")
     named = rest.partition("@")[0] if kind in MODELS else f"colbench/{agent}" if not colon else ""
     found = given or named
     if not OWNER_NAME.fullmatch(found):
-        given_as = f"--model {given}" if given else f"{run.path}: the agent {agent}"
+        given_as = (
+            f"--model {given}"
+            if given
+            else f"{run.path}: set --model, because the agent {agent} does not contain a model ID"
+        )
         raise UserError(
-            f"{given_as}: expected a model's identifier OWNER/NAME, such as meta-llama/Llama-3.1-8B-Instruct; "
-            "set it with --model"
+            f"{given_as}: expected a model ID of the form OWNER/NAME, such as meta-llama/Llama-3.1-8B-Instruct"
         )
     return found
 

@@ -1,4 +1,4 @@
-"""The code sandbox, which runs candidates (the code of answers) without access to anything; see docs/sandbox.md."""
+"""The code sandbox, which runs candidates (the code of answers) in isolated processes; see docs/sandbox.md."""
 
 from __future__ import annotations
 

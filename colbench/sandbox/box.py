@@ -1,4 +1,4 @@
-"""The sandbox's interface for the rest of ColBench: pools of fork servers behind asynchronous methods."""
+"""The class `CodeSandbox`, with which the rest of ColBench runs candidates in the processes of fork servers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ from colbench.sandbox.work import Ending, Work
 
 
 class CodeSandbox:
-    """A sandbox that runs candidates (untrusted code), each in its own process without access to anything.
+    """A sandbox that runs candidates (untrusted code), each in its own process; an asynchronous context manager.
 
-    Up to `workers` candidates run at a time (0: one per core). `tier` names a level of isolation, by default the
-    strongest that works on this machine. `allow_unsafe` permits the tier that only limits resources. `packages` names
-    installed distributions that candidates may import; the constructor raises UserError if one of them is not
-    installed. Opening the context raises UserError, whose message gives the fix, if no permitted tier works. Use a
-    sandbox from one event loop only.
+    Up to `workers` candidates run at a time (0: one per core), and one rehearsal (`Job.rehearsal`). `tier` names a
+    level of isolation, by default the strongest permitted one that works on this machine. `allow_unsafe` permits tier
+    T2, which only limits resources. `packages` names installed distributions that candidates may import. `limits`: the
+    limits of each call.
+
+    The constructor raises UserError if a package is not installed or has no modules. Opening the context raises
+    UserError if `tier` is unknown or not permitted, or if no permitted tier works. Use a sandbox from one event loop
+    only.
     """
 
     def __init__(
@@ -46,7 +49,10 @@ class CodeSandbox:
 
     @property
     def environment(self) -> str:
-        """The tier, Python version, packages and limits, as recorded in every score."""
+        """The tier, Python version, requested packages and time limits, as recorded in every score.
+
+        Raises SandboxError before the context is opened.
+        """
         if self._tier is None:
             raise SandboxError("the sandbox must be used inside `async with`")
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -78,7 +84,7 @@ class CodeSandbox:
             pool.close()
 
     async def run(self, jobs: Sequence[Job]) -> list[JobResult | SandboxError]:
-        """Return one result per job, in order; a SandboxError marks a job in which the sandbox itself failed."""
+        """Return one result per job, in order: a SandboxError for a job in which the sandbox itself failed twice."""
         results: dict[int, JobResult | SandboxError] = {}
         numbered = iter(enumerate(jobs))
 
@@ -92,7 +98,7 @@ class CodeSandbox:
         return [results[number] for number in range(len(jobs))]
 
     async def run_one(self, job: Job) -> JobResult:
-        """Return the result of one job. Raises SandboxError if the sandbox itself failed twice."""
+        """Return the result of one job. Raises SandboxError if the sandbox itself failed twice in a row."""
         work = Work(job, self._limits)
         while work.left:
             work.absorb(await self._attempt(self._pools[job.rehearsal], work))

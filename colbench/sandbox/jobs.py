@@ -21,7 +21,7 @@ TIMEOUTS_ALLOWED = 3
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """Resource limits of one call. A process that runs several calls has the same limits for all of them together."""
+    """Resource limits of one call. A process that runs several calls has only one budget of time and threads."""
 
     cpu_seconds: float = 1.0
     """Limit on the CPU seconds of all threads together."""
@@ -31,6 +31,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     memory_bytes: int = 512 << 20
     """Limit on the address space of the process in bytes."""
     result_bytes: int = (1 << 20) + 4096
+    """Maximum size in bytes of a call's output; a process with N calls may write N times as much."""
 
 
 class Job(Struct, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """Installed packages that candidates may import: exactly the requested ones, and their runtime dependencies.
 
-The metadata of each distribution lists its files. In a folder that several distributions share, single files are shown,
-so that none of the host's other packages are visible.
+The metadata of each distribution lists its files. Folders that belong to one distribution become visible as a whole. In
+shared folders, only the distribution's files become visible, so that the host's other packages remain hidden.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from colbench.errors import UserError
 
 
 class Packages(Struct, frozen=True, kw_only=True):
-    """The installed packages that answers in the sandbox can see."""
+    """The requested packages and their dependencies, which candidates can see."""
 
     versions: tuple[str, ...] = ()
     """Names and versions of the requested packages, such as `numpy 2.4.6`."""
     preloaded: tuple[str, ...] = ()
-    """Modules of these packages that each server imports at its start."""
+    """Modules of the requested packages, which each server imports at its start."""
     names: tuple[str, ...] = ()
-    """All top-level modules that are shown."""
+    """Names of all visible top-level modules."""
     folders: tuple[str, ...] = ()
-    """Folders that contain these packages."""
+    """Folders in which these packages are installed, such as `site-packages`."""
     paths: tuple[str, ...] = ()
     """Files and folders inside `folders`, each visible at its own path."""
 
 
 def find_packages(names: Sequence[str]) -> Packages:
-    """Find the packages with these names. Raises UserError if a package is not installed or has no files."""
+    """Find the packages with these names. Raises UserError if a package is not installed or has no modules."""
     wanted = [_installed(name) for name in dict.fromkeys(names)]
     if not wanted:
         return Packages()
@@ -90,7 +90,7 @@ def _place(dist: Distribution, entry: str) -> str:
 
 
 def _files(dist: Distribution) -> list[PurePath]:
-    """Return the files of a distribution inside the folder of installed packages, without compiled files."""
+    """Return the files of a distribution inside the folder of installed packages, without cached bytecode."""
     return [
         file
         for file in dist.files or ()

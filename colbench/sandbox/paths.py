@@ -1,7 +1,7 @@
 """Files of the host that a candidate (the code of an answer) can read: Python, shared libraries, time zones.
 
 Installed packages are hidden because they may contain tasks with references, as this project's own packages do.
-Programs, settings, home folders and /proc are not visible either.
+Other programs, settings, home folders and /proc are not visible either.
 """
 
 from __future__ import annotations

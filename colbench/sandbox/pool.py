@@ -33,9 +33,10 @@ class Pool:
 
     @asynccontextmanager
     async def worker(self) -> AsyncIterator[Worker]:
-        """Yield the worker with the fewest jobs; replace a worker whose server fails.
+        """Yield the worker with the fewest jobs. Callers are served in order of arrival.
 
-        Callers are served in order of arrival.
+        If the caller raises SandboxError, the worker is killed, and a new one serves later callers. Raises SandboxError
+        if the pool is closed or the worker does not start.
         """
         async with self._free:
             if self._closed:
@@ -72,7 +73,7 @@ class _Place:
         self._closed = False
 
     async def running(self) -> Worker:
-        """Return the worker; start it if needed."""
+        """Return the worker; start it if needed. Raises SandboxError if that fails or the slot is closed."""
         async with self._starting:
             if self.worker is None and not self._closed:
                 self.worker = await Worker.start(

@@ -65,7 +65,8 @@ async def choose(
     """Return a tier that works on this machine, and its first worker, which is already running.
 
     The tier is the one called `name` or, if `name` is None, the strongest permitted tier that works. Raises UserError
-    if no permitted tier works; the message gives the reason and the fix for each tier.
+    if the name is unknown or not permitted, or if no permitted tier works; the message gives the reason and the fix for
+    each tier.
     """
     reasons = []
     for tier in _admissible(name, allow_unsafe):
@@ -74,7 +75,7 @@ async def choose(
             return equipped, await _try(equipped, limits)
         except SandboxError as error:
             reasons.append(f"{tier.name} ({tier.words}): {error}. To enable it: {tier.remedy}")
-    raise UserError("no safe code sandbox works on this machine\n  " + "\n  ".join(reasons))
+    raise UserError("no permitted sandbox tier works on this machine\n  " + "\n  ".join(reasons))
 
 
 def _admissible(name: str | None, allow_unsafe: bool) -> list[Tier]:

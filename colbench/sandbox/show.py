@@ -10,7 +10,7 @@ from typing import Any
 from colbench.command import printable
 
 _PARTS = 60
-"""Maximum number of parts of a collection to format; the rest could not be shown anyway."""
+"""Maximum number of parts of a collection to format."""
 _EPOCH = datetime.datetime(1, 1, 1)  # naive on purpose
 _BRACKETS = {
     "tuple": "({})",
@@ -26,7 +26,10 @@ _MAPPINGS = frozenset({"dict", "ordered", "counter", "namespace"})
 
 
 def show_tree(tree: Any, limit: int) -> str:
-    """Format a value in Python's notation, cut at `limit` characters. `tree`: the value's decoded JSON."""
+    """Format a value, given as its decoded JSON, in a notation similar to Python's, cut at `limit` characters.
+
+    Return "a malformed value" if the JSON does not encode a value.
+    """
     try:
         text = _text(tree, limit)
     except (TypeError, ValueError, LookupError, ArithmeticError, RecursionError):

@@ -26,7 +26,7 @@ ENVIRONMENT = {
     "PYTHONUTF8": "1",
     "TZ": "UTC",
 }
-"""All environment variables that a candidate sees, except for its hash seed."""
+"""Environment variables with which a fork server starts, in addition to its hash seed (PYTHONHASHSEED)."""
 PRELOADED = (
     "math", "random", "re", "json", "string", "time", "datetime", "calendar", "collections", "itertools",
     "functools", "operator", "heapq", "bisect", "statistics", "decimal", "fractions", "typing", "copy",
@@ -96,7 +96,10 @@ TIERS = (
 
 
 def command(tier: Tier, control: int) -> list[str]:
-    """Return the command line of a fork server; `control` is the descriptor of its control socket."""
+    """Return the command line of a fork server; `control` is the descriptor of its control socket.
+
+    Raises FileNotFoundError if the tier needs bubblewrap and it is not installed.
+    """
     python = [interpreter(), "-s", "-P", "-S", "-W", "ignore", "-X", "utf8", "-c", _BOOT]
     if not tier.bubblewrap:
         return [*python, str(_INSIDE.parent), str(control)]
@@ -104,7 +107,7 @@ def command(tier: Tier, control: int) -> list[str]:
 
 
 def setup(tier: Tier, limits: Limits) -> dict[str, Any]:
-    """Return the first message to the fork server: its limits, paths and tier."""
+    """Return the first message to the fork server: its limits, modules, paths and means of isolation."""
     return {
         **msgspec.to_builtins(limits),
         "preload": (*PRELOADED, *tier.packages.preloaded),

@@ -6,8 +6,8 @@ Numbers are exact rationals (for an exception, see `_FAR_EXPONENT`), and sets an
 of their contents, so that no hash is ever computed from a candidate's data.
 
 The default policy deliberately differs from `==` for three kinds of values. The members of `dict.values()` are compared
-in order (Python compares the views by identity). Numpy arrays and pandas frames are equal if their shapes and all their
-parts are equal. NaN is equal to NaN. In the official policy, none of these values is equal to anything.
+in order (Python compares the views by identity). Numpy arrays, pandas frames and series are equal if their shapes and
+all their parts are equal. NaN is equal to NaN. In the official policy, none of these values is equal to anything.
 
 In both policies, if both values contain an OrderedDict, all OrderedDicts in them are compared in order, and none equals
 a plain dict. If both values contain a Counter, Counters are compared without their counts of zero.
@@ -23,13 +23,11 @@ from typing import Any, Literal
 from colbench.sandbox.show import show_tree
 
 Policy = Literal["default", "official"]
-MAX_DEPTH = 500
-"""Maximum depth of the JSON text; `inside.encode` stays far below it."""
 _PAIRWISE = ("ordered", "counter")
 _FAR_EXPONENT = 400
 """Maximum absolute exponent, and maximum length as text, of a decimal that is converted to a rational. Without
-this limit, a short text such as `1e4999` would become thousands of digits. A decimal beyond it can equal only other
-decimals beyond it."""
+this limit, a short text such as `1e4999` would become thousands of digits. A finite decimal beyond it can equal only
+other decimals beyond it."""
 _LONG_RANGE = 1000
 """Maximum length of the hexadecimal start, stop and step of a range.
 
@@ -50,7 +48,10 @@ class MalformedValueError(Exception):
 
 
 def equal(left: bytes, right: bytes, policy: Policy = "default") -> bool:
-    """Return True if two encoded values are equal. Raises MalformedValueError if either text is not a value."""
+    """Return True if two encoded values are equal.
+
+    Raises MalformedValueError if either text is not a value. Identical texts are usually equal without being parsed.
+    """
     if left == right and not any(mark in left for mark in _UNEQUAL[policy]):
         return True
     special = frozenset(tag for tag in _PAIRWISE if _has(left, tag) and _has(right, tag))
@@ -60,12 +61,18 @@ def equal(left: bytes, right: bytes, policy: Policy = "default") -> bool:
 
 
 def comparable(value: bytes) -> bool:
-    """Return True if the value can be compared. A value with an opaque part is never equal to another value."""
+    """Return True unless the value has an opaque part. A value with such a part never equals another value.
+
+    Raises MalformedValueError if `value` does not encode a value.
+    """
     return _Normal("default", frozenset()).text(_tree(value)) is not None
 
 
 def show(value: bytes, limit: int = 200) -> str:
-    """Format the value in a notation similar to Python's, cut at `limit` characters."""
+    """Format the value in a notation similar to Python's, cut at `limit` characters.
+
+    Raises MalformedValueError if `value` is not JSON.
+    """
     return show_tree(_tree(value), limit)
 
 
@@ -105,8 +112,8 @@ class _Normal:
     """The normal forms of values under one policy.
 
     `special` contains `ordered` or `counter` if that tag occurs in both values. With `ordered`, OrderedDicts are
-    compared in order; without it, as dicts. With `counter`, Counters are compared without
-    their counts of zero; without it, as dicts.
+    compared in order; without it, as dicts. With `counter`, Counters are compared without their counts of zero; without
+    it, as dicts.
     """
 
     def __init__(self, policy: Policy, special: frozenset[str]) -> None:
@@ -189,7 +196,7 @@ class _Normal:
         return self.mapping(pairs)
 
     def counter(self, pairs: Any) -> str:
-        """Return a Counter's normal form. Each count is normalized once; twice is exponential in nested Counters."""
+        """Return a Counter's normal form. Normalizing a count twice would take exponential time in nested Counters."""
         forms = [(self.of(key), self.of(count)) for key, count in pairs]
         if "counter" in self.special:
             zero = _rational(0, 1)

@@ -5,7 +5,7 @@ call that it finishes has therefore stayed within the budget, even if the child 
 budget after finishing some calls, the next child gets the remaining calls and a full budget. If a child uses up its
 budget before finishing any call, its first call exceeded the budget. If a child dies in another way, the call in which
 it died fails. Each namespace has its own children, unless the first child finds that an answer behaves the same in both
-namespaces.
+namespaces, or that its source does not compile.
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ class Ending(Struct, frozen=True, kw_only=True):
     """The end of one child, and everything that the child wrote."""
 
     reason: str
-    """`ended` if it ended by itself; or why it was killed: `cpu`, `wall`, `threads` (budgets) or `flood` (output)."""
+    """`ended` if the child ended by itself; otherwise, why it was killed.
+
+    `cpu`, `wall` and `threads`: it used up a budget. `flood`: it wrote too much. `hung-up`: its socket was shut down.
+    """
     status: int
     """Exit code, or the negative number of the signal that ended the child."""
     output: bytes
@@ -70,6 +73,8 @@ class Work:
         self._results: list[CallResult] = []
         """Results of the calls in the first pending namespace."""
         self._invalid = ""
+        self._same = True
+        """True if all children of the first pending namespace found that the other namespace gives equal results."""
 
     @property
     def left(self) -> int:
@@ -77,7 +82,7 @@ class Work:
         return len(self._job.calls) - len(self._results) if self._pending else 0
 
     def payload(self) -> bytes:
-        """Return the job that is sent to the next child."""
+        """Return the encoded job for the next child. Call this only if `left` is not 0."""
         return marshal.dumps(
             {
                 "source": self._job.source,
@@ -89,8 +94,9 @@ class Work:
         )
 
     def absorb(self, ending: Ending) -> None:
-        """Record the results that a child wrote and, if the child died in a call, the result of that call."""
+        """Record the results that a child wrote and, if the child died in a call, the failure of that call."""
         first, *lines = ending.output.split(b"\n", self.left + 1)[:-1] or [b""]
+        self._same &= first == b"same"
         invalid = first.startswith(b"invalid\t")
         if invalid:
             self._invalid = parse_line(first).message
@@ -100,7 +106,7 @@ class Work:
         if self.left and (not lines or ending.reason not in _BUDGETS):
             self._settle(ending)
         if not self.left:
-            self._finish(self._pending[:] if invalid or first == b"same" else self._pending[:1])
+            self._finish(self._pending[:] if invalid or self._same else self._pending[:1])
 
     def result(self) -> JobResult:
         """Return the job's result. Call this only if `left` is 0."""
@@ -122,7 +128,7 @@ class Work:
         for namespace in namespaces:
             self._done[namespace] = tuple(self._results)
             self._pending.remove(namespace)
-        self._results = []
+        self._results, self._same = [], True
 
     def _died(self, ending: Ending) -> CallResult:
         limits = self._limits

@@ -1,4 +1,4 @@
-"""The statistics of the report, the leaderboard and the trainer's study.
+"""The statistics of reports, comparisons, the leaderboard and the trainer's study.
 
 The task is the unit of every resampling and of every test. All functions are deterministic.
 """

@@ -1,4 +1,7 @@
-"""Comparison of two sides on the same tasks: ties, tests (adjusted for the number of tests), and a verdict."""
+"""Comparison of two sides (such as two runs or two entries of a leaderboard) on the same tasks.
+
+It consists of ties, tests that are adjusted for the number of tests, and a verdict.
+"""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ Clusters = Iterable[Sequence[float]]
 """For each task, the values of its trials."""
 
 ALPHA = 0.05
-"""One minus the confidence of every interval."""
+"""One minus the confidence level of every interval, and the significance level of every test."""
 RESAMPLES = 10_000
 SEED = 0
 BLOCK = 2**20
@@ -88,6 +88,8 @@ def bootstrap_means(values: Floats) -> Floats:
 
 def equal_interval(mean: float, tasks: int, bounds: tuple[float, float] | None) -> Interval:
     """Return the interval for drawn tasks that all have the same value, `mean`.
+
+    Without finite `bounds`, the ends of the interval are None.
 
     A bootstrap interval of these tasks would have no width. If a share p of all possible tasks has this value, the n
     drawn tasks (`tasks`) all have it with probability p**n. The interval uses the p for which this probability is ALPHA

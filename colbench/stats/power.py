@@ -30,9 +30,10 @@ def least_detectable(deviation: float, tasks: int) -> float:
 
 
 def tasks_needed(difference: float, deviation: float) -> int | None:
-    """Return the number of tasks with which `difference` is just detectable; None if that is 0 within rounding error.
+    """Return the number of tasks with which `difference` is just detectable, at least `FEWEST`.
 
-    `deviation`: the standard deviation of the tasks' differences.
+    The result is None if `difference` is 0 within rounding error. `deviation`: the standard deviation of the tasks'
+    differences.
     """
     if abs(difference) <= ROUNDING:
         return None

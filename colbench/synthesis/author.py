@@ -34,7 +34,10 @@ class AuthorOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Author:
-    """A model (`MODEL[@BASE_URL]`) that writes tasks by a recipe; `async with` checks that the server has the model."""
+    """A model (`MODEL[@BASE_URL]`) that writes tasks by a recipe.
+
+    Opening the context raises UserError if the server does not answer or does not have the model.
+    """
 
     def __init__(self, spec: str, recipe: Recipe, options: AuthorOptions, concurrency: int) -> None:
         self.recipe = recipe

@@ -21,11 +21,11 @@ from colbench.run_folder import LineWriter, hold
 from colbench.task import Task, read_tasks, row_from_task
 
 REASONS: dict[Reason, str] = {
-    "refused": "the server permanently rejects the request",
+    "refused": "the prompt is longer than the model's context",
     "malformed": "the reply is not the requested JSON",
     "not_a_function": "the reference is not a single function with the name in the signature",
-    "bad_calls": "fewer or more than ten different calls",
-    "gives_away": "the request reveals the reference",
+    "bad_calls": "not ten different calls with literal arguments",
+    "gives_away": "the request reveals too much of the reference",
     "fails": "the reference fails on a call",
     "unstable": "a call returns another value the second time",
     "none": "a call returns None",
@@ -75,8 +75,9 @@ class Line(Struct):
 class Ledger:
     """The output of `colbench tasks synthesize`: the tasks in `out`, and the rejections next to it.
 
-    The constructor and `writing` read existing files. They raise UserError if the files were not written by this
-    command, or if the tasks in them were checked with another `--guess`.
+    The constructor and `writing` read existing files. They raise UserError if a file cannot be read or was not written
+    by this command, or if its tasks were checked with another `--guess`. The constructor also raises UserError if `out`
+    does not end in `.jsonl` or its folder does not exist.
     """
 
     def __init__(self, out: Path, guess: str = "") -> None:
@@ -101,7 +102,7 @@ class Ledger:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Open the files as their only writer."""
+        """Open the files as their only writer. Raises InUseError if another process writes them."""
         with hold(self.out, self.out):
             self.lines = self._read()
             self._writers = {path: LineWriter(path) for path in (self.out, self.rejected)}

@@ -23,7 +23,7 @@ class Part(Struct, frozen=True):
 
     text: str
     changed: bool = False
-    """True if the other side has different text in this place."""
+    """True if the other text differs in this place."""
 
 
 class Line(Struct, frozen=True):

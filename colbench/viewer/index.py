@@ -145,7 +145,10 @@ class RunIndex:
         return task if task is not None and task.hash == rollout.task_hash else None
 
     def refresh(self) -> None:
-        """Read new lines; read everything again if the file was replaced, as by `colbench score`."""
+        """Read new dialogues and notes; read all dialogues again if their file was replaced, as by `colbench score`.
+
+        Raises DataError if a dialogue or a note is malformed.
+        """
         changed = self._notes.refresh()
         self._refresh_rollouts()
         for key in changed:

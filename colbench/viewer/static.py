@@ -30,8 +30,8 @@ class FileLinks:
     def __init__(self, before: Mapping[str, int], *, inside: bool) -> None:
         """Create the links of one page.
 
-        `before`: the number of dialogues in all earlier runs, keyed by a run's name. `inside`: True for the page of a
-        dialogue, which is in a subfolder.
+        `before`: for each run, by name, the number of dialogues in all runs before it. `inside`: True for the page of
+        a dialogue, which is in a subfolder.
         """
         self._before = before
         self._inside = inside

@@ -12,7 +12,10 @@ PIPE = re.compile(r"(?<!\\)\|")
 
 
 ParserOf = Callable[[str], argparse.ArgumentParser]
-"""A function that returns a program's parser. Only the named command has its flags there; for "", no command has."""
+"""A function that takes the name of a command and returns a parser of the program in which this command has its flags.
+
+Other commands may lack their flags. For the name "", all commands may lack them.
+"""
 
 
 def reference(parser_of: ParserOf) -> str:

@@ -29,13 +29,13 @@ COPIED = {
     "versioning.md": "VERSIONING.md",
     "changelog.md": "CHANGELOG.md",
 }
-"""Pages whose source is outside docs/."""
+"""The pages whose source is outside docs/, each with its source."""
 USAGE_COLUMNS = "100"
 """Width, in characters, of the usage text of a command."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Set the repository's address from the project's metadata."""
+    """Set the repository's URL and name from the project's metadata."""
     config.repo_url = PROJECT["urls"]["Repository"]
     config.repo_name = PROJECT["name"]
     return config
@@ -57,5 +57,5 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, **_: Any) -> str:
-    """Rewrite the links of a page."""
+    """Return a page's Markdown with its links as they are on the site."""
     return Links(ROOT, COPIED, config.repo_url or "").rewrite(markdown, page.file.src_uri)

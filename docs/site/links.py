@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 LINK = re.compile(r"(?<=\]\()(?![a-z][a-z0-9+.-]*:|#)([^)\s#]+)")
-"""The target of an inline link or picture without its anchor, unless it is a URL or an anchor of the same page."""
+"""Pattern of the target of an inline link or picture, without its anchor; URLs and anchors of the page do not match."""
 
 SOURCE = re.compile(r"""(?<=\bsrc=")([^":]+)(?=")|(?<=\bsrcset=")([^":]+)(?=")""")
-"""The picture of an HTML element."""
+"""Pattern of the value of an HTML attribute `src` or `srcset`; values with a colon, such as URLs, do not match."""
 
 
 class Links:

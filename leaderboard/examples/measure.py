@@ -1,10 +1,10 @@
-"""Measure the rows of docs/results.md: each row is a run, its bundle, and the receipt of the bundle's verification.
+"""Measure the rows of the table in docs/results.md: for each row, make a run, pack its bundle, and verify the bundle.
 
     python leaderboard/examples/measure.py OUT --model NAME=FOLDER --trained NAME=FOLDER
 
-The script measures the rule-based agents and each given model on the first tasks of two sets, each model with several
-turns and with one. Running the script again continues an interrupted measurement. At the end it prints the table of all
-rows in OUT, as Markdown.
+The script measures the rule-based agents and the given models on the first tasks of two sets: each model on each of
+the --servers, with up to ten turns and with one. Running the script again continues an interrupted measurement. At the
+end it prints the table of all rows in OUT, as Markdown.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Row(NamedTuple):
 
 
 def rows(arguments: argparse.Namespace) -> Iterator[Row]:
-    """Yield all rows, rule-based agents first."""
+    """Yield the rows of each task set, those of rule-based agents first."""
     models = [(*each, "") for each in arguments.model]
     models += [(*each, TRAINED) for each in arguments.trained]
     for place in ("bundled", "real"):
@@ -94,7 +94,10 @@ def rows(arguments: argparse.Namespace) -> Iterator[Row]:
 
 
 def measure(row: Row, out: Path, source: str, limit: int) -> None:
-    """Run, pack and verify a row. Raises CalledProcessError if a command fails, SystemExit if the receipt changed."""
+    """Run and pack a row unless its bundle exists, then verify the bundle.
+
+    Raises CalledProcessError if a command fails, SystemExit if an earlier receipt of the bundle differs.
+    """
     folder, bundle = out / row.slug, out / f"{row.slug}.tar.gz"
     if not bundle.exists():
         given = [f"--agent-arg={each}" for each in row.args]

@@ -2,10 +2,11 @@
 
 The harness runs in a separate process, with these files:
 
-FOLDER/DIGEST/plan.json     the scripts, and the agent and human that continue them (`replay`)
-FOLDER/DIGEST/tasks.jsonl   a task for each script
-FOLDER/DIGEST/run/          the run, which a second call resumes
-FOLDER/DIGEST/log.txt       the output of the command
+FOLDER/DIGEST/plan.json         the scripts (recorded beginnings), and the agent and human that continue them (`replay`)
+FOLDER/DIGEST/tasks.jsonl       a task for each script
+FOLDER/DIGEST/run/              the run, which a second call resumes
+FOLDER/DIGEST/run.config.json   the run's configuration
+FOLDER/DIGEST/log.txt           the output of the run
 """
 
 from __future__ import annotations
@@ -43,12 +44,12 @@ class Opening(Struct, frozen=True, kw_only=True):
 
 
 class Consequence(Struct, frozen=True, kw_only=True):
-    """The consequence of an agent's reply: the human's answer, or the reward if the reply ended the dialogue."""
+    """The consequence of an agent's reply: the human's next message, or the reward if the reply ended the dialogue."""
 
     said: str
     """The part of the reply that the human was shown."""
     heard: str | None
-    """The human's answer; None if the reply ended the dialogue."""
+    """The human's next message; None if the reply ended the dialogue."""
     reward: float | None
     """The dialogue's reward; None unless the reply ended the dialogue, as an answer or at the turn limit."""
 
@@ -74,7 +75,7 @@ class HarnessContinuations:
     def __call__(self, openings: Sequence[Opening], count: int) -> list[list[float]]:
         """Return the rewards of each opening's continuations; leave out continuations without a reward.
 
-        Raises UserError, with the end of the log, if the command fails or no continuation has a reward.
+        Raises UserError, with the end of the log, if the run fails or no continuation has a reward.
         """
         return [list(map(_reward, each)) for each in self._scored(openings, count)]
 

@@ -161,7 +161,8 @@ class LocalChat:
     ) -> Message:
         """Return the next message, which starts with `begun`.
 
-        Raises TooLongError if the model's context has no room for the message.
+        Raises TooLongError if the model's context has no room for `max_tokens` tokens after the prompt, and UserError
+        if the model fails.
         """
         await self._load()
         prompt = self._chat.prompt(messages, where="the dialogue")

@@ -1,8 +1,9 @@
 """The oracle: rules that ask about every open decision, or write the best answer that a dialogue allows.
 
 Like the interviewer, the oracle knows the families of tasks, but learns a task's choices only from the dialogue.
-Decisions that were not revealed get the family's most frequent choice. In dialogues with a policy in the other role,
-the oracle as writer measures the policy's questions, and the oracle as asker measures the policy's answers.
+Decisions that were not revealed get the family's usual choice, the first one that the family lists. In dialogues with a
+policy in the other role, the oracle as writer measures the policy's questions, and the oracle as asker measures the
+policy's answers.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ ORACLE = "oracle"
 
 
 class OracleAsker:
-    """The interviewer as a chat model: it asks about each open decision, then announces an answer."""
+    """The interviewer as a chat model: it asks about each open decision, then answers."""
 
     digest = f"{ORACLE} asker"
 
@@ -35,7 +36,7 @@ class OracleAsker:
 class OracleWriter:
     """A chat model that answers with the task family's own code for the choices that the human has stated.
 
-    A decision that the human has not stated gets the family's most frequent choice.
+    A decision that the human has not stated gets the family's usual choice.
     """
 
     digest = f"{ORACLE} writer"

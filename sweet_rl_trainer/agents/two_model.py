@@ -43,7 +43,7 @@ class TwoModelAgent(PromptedAgent):
     In each turn, the asker replies first. If this reply contains the answer marker, the writer, instead of the asker,
     writes the text after the marker. Replies are sampled in the same way as with `local:`. Either model can also be
     `oracle` (`agents.oracle`) instead of a checkpoint; as the asker, the oracle asks at most `questions` questions.
-    Raises UserError if `asker` or `writer` is neither a checkpoint nor `oracle`.
+    Raises UserError if `asker` or `writer` is neither a checkpoint nor `oracle`, or if `questions` is negative.
     """
 
     records_tokens = False

@@ -1,4 +1,4 @@
-"""`sweet-rl creditbench`: score estimators of turn credit against exact advantages of questions.
+"""`sweet-rl creditbench`: score estimators of turn credit (how good each message of an agent is) against exact values.
 
 Without a model, only the estimators that need no model are scored. Calling the command again repeats only what changed,
 and continues an interrupted run.
@@ -44,27 +44,28 @@ def add_to(commands: Any) -> None:
         "--policy",
         metavar="FOLDER",
         type=Path,
-        help="a language model: likelihood, PMI, gain, … use it, and it is the reference model of critics",
+        help="folder of a language model, for estimators such as PMI and gain, and as the reference model of critics",
     )
     add(
         "--critic",
         metavar="NAME=FOLDER",
         action="append",
         default=[],
-        help="a critic trained from the policy, with or without a value head; may be repeated",
+        help="name and folder of a critic trained from the policy, with or without a value head; may be repeated",
     )
     add(
         "--system",
         metavar="FILE",
         type=Path,
-        help="the agent's system prompt (default: the built-in one; /dev/null: none)",
+        help="file with the agent's system prompt (default: the built-in prompt; /dev/null: no prompt)",
     )
+    add("--tasks", metavar="SOURCE", help="source of the tasks (default: bundled:backend/train)")
     add(
-        "--tasks",
-        metavar="SOURCE",
-        help="source of the tasks (default: the source of the frozen set)",
+        "--number",
+        metavar="N",
+        type=int,
+        help="maximum number of tasks (default: 1000; with --quick: 20)",
     )
-    add("--number", metavar="N", type=int, help="number of tasks")
     add(
         "--read",
         metavar="N",

@@ -1,8 +1,8 @@
-"""`sweet-rl study`: compare methods in a small world, which consists of tasks, a base model and settings.
+"""`sweet-rl study`: compare training methods in a world, which consists of tasks, a small base model and settings.
 
-The study trains a base model from random or pretrained weights. It then trains this model with each method (an arm) and
-several seeds, and writes a report with intervals. A study continues where it was stopped, and can be started several
-times in parallel, once for each core.
+The study trains the base model from random or pretrained weights. It then trains this model further with each arm (a
+method with its settings) and several seeds, and writes a report with intervals. A study continues where it was stopped,
+and can be started several times in parallel, once for each core.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ The study sets it to 1: the number affects sums, and results must not depend on 
 def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
-        "study", help="compare methods in a small world", description=describe(__doc__)
+        "study",
+        help="compare training methods with a small model and several seeds",
+        description=describe(__doc__),
     )
     add = parser.add_argument
     which = parser.add_mutually_exclusive_group()
@@ -46,7 +48,7 @@ def add_to(commands: Any) -> None:
         "--model",
         metavar="MODEL",
         default="",
-        help="folder or hub ID of the pretrained model (world smollm2 only)",
+        help="folder or Hub ID of the pretrained model (world smollm2 only)",
     )
     add(
         "--seeds",

@@ -1,13 +1,14 @@
 """Agreement between two orders of a state's candidates: by an estimator's scores, and by exact values.
 
-Candidates of different states are never compared. Each task counts the same, and so does each state within a task.
-Intervals are 95% bootstraps over tasks. Pairs of candidates with equal exact values are left out; a pair with equal
-scores counts as half right.
+Candidates of different states are never compared, and candidates without a score are left out. A measure is a mean over
+the states of a task for which it is defined, and then over tasks. Its 95% interval is a bootstrap over tasks or, if all
+tasks have the same value, an exact one (`colbench.stats`). A pair with equal scores counts as half right. Shares of
+pairs in the right order leave out pairs with equal exact values.
 
 | measure | value for one state |
 |---|---|
 | `spearman`, `kendall` | rank correlation of scores and exact values over all candidates; 0 if all scores are equal |
-| `auc` | the chance that a relevant question scores above a useless one |
+| `auc` | the share of pairs in which a relevant question scores above a useless one (`states.USELESS`) |
 | `questions` | the share of pairs in the right order, among pairs of two questions |
 | `mixed` | the share of pairs in the right order, among pairs of a question and an answer |
 | `answers` | the share of pairs in the right order, among pairs of two answers |
@@ -43,7 +44,7 @@ class Scored(Struct, frozen=True, kw_only=True):
 
 
 class Agreement(Struct, frozen=True, kw_only=True):
-    """The measures of an estimator, by name; a measure that is defined for no state is missing."""
+    """The measures of an estimator, by name; a measure is missing if it is undefined for every state."""
 
     measures: dict[str, Interval]
     states: int

@@ -33,7 +33,7 @@ MOST_DESIGNS = 10_000
 
 
 class Belief:
-    """The choices of each open decision of a task, the most frequent one first, and their probabilities."""
+    """The choices of each open decision of a task, the usual one first, and their probabilities."""
 
     def __init__(
         self,

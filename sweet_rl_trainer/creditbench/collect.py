@@ -1,9 +1,9 @@
 """States of dialogues about tasks, and the candidates for the agent's next message at each state.
 
 The demonstrators talk with the rule-based human; each dialogue has its own turn limit. The dialogue before each turn of
-a demonstrator is a state. The state's candidates are a question about each open decision, one about a known decision,
-two irrelevant ones, the best answer given the known decisions, and an answer that is wrong about a known decision. The
-replies to candidates come from the rule-based human as well.
+a demonstrator is a state. The state's candidates are a question about each unknown decision, two irrelevant questions,
+and the best answer given the known decisions. If any decision is known, there are two more: a question about a known
+decision, and an answer that is wrong about one. The replies to candidates come from the rule-based human as well.
 """
 
 from __future__ import annotations
@@ -43,17 +43,18 @@ IRRELEVANT = 2
 
 
 def chosen_tasks(source: str, number: int) -> list[Task]:
-    """Return the first `number` tasks in the order of their hashes, among those with at most `MOST_DESIGNS` designs.
+    """Return the first `number` usable tasks, in the order of their hashes; fewer if the source has fewer.
 
-    Raises UserError if the source has no such task.
+    A task is usable if it belongs to an installed family and its request leaves at most `MOST_DESIGNS` designs
+    possible. Raises UserError if the source has no usable task.
     """
     tasks = sorted(colbench.load_tasks(source), key=lambda task: task.hash)
     few = (task for task in tasks if 0 < (number_of_designs(task) or 0) <= MOST_DESIGNS)
     found = list(islice(few, number))
     if not found:
         raise UserError(
-            f"--tasks {source}: no task of an installed family has at most {MOST_DESIGNS:,} possible designs; "
-            f"use {SOURCE}, or generated:backend/SEED"
+            f"--tasks {source}: no task can be used; a task needs an installed family and at most {MOST_DESIGNS:,} "
+            f"possible combinations of choices; use {SOURCE}, or generated:backend/SEED"
         )
     return found
 
@@ -129,7 +130,7 @@ def _told(task: Task, heard: Sequence[str], said: Sequence[str]) -> tuple[str, .
 def _asks(
     random: Random, design: FamilyDesign, known: Sequence[str], stated: Sequence[str]
 ) -> Iterator[str]:
-    """Yield a question about each open decision and, if any decisions are known or stated, about one of these."""
+    """Yield a question about each unknown decision and, if any decisions are known or stated, about one of these."""
     done = [*known, *stated]
     again = random.choice(done) if done else None
     for name, wordings in design.questions.items():

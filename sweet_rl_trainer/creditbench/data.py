@@ -44,7 +44,7 @@ class Selection(Struct, frozen=True, kw_only=True):
     source: str = SOURCE
     """The source of the tasks."""
     tasks: int = 1000
-    """The number of tasks, taken in the order of their hashes from those whose designs can be enumerated."""
+    """Maximum number of tasks, taken in the order of their hashes from the usable ones (`collect.chosen_tasks`)."""
     dialogues: int = 4
     """Number of demonstrators' dialogues about each task."""
 
@@ -81,7 +81,8 @@ def frozen_sets() -> tuple[Frozen, ...]:
 def generate(folder: Path, selection: Selection, processes: int) -> list[Bench]:
     """Return the tasks with their states and truths; generate missing data, and delete data of other tasks.
 
-    Raises DataError if a file is damaged, or if the selection is a frozen set but the hash of a file differs.
+    Raises DataError if a file is damaged, or if the selection is a frozen set but the hash of a file differs. Raises
+    UserError if the source has no usable task.
     """
     tasks = chosen_tasks(selection.source, selection.tasks)
     _drop_others(folder, tasks, Made(dialogues=selection.dialogues))
@@ -124,7 +125,7 @@ def make_states(dialogues: int, task: Task) -> TaskStates:
 
 
 def make_truths(pair: tuple[Task, TaskStates]) -> TaskTruths:
-    """Return the true values of a task's states and candidates."""
+    """Return the exact values of a task's states and candidates."""
     task, states = pair
     truths = Truths(task)
     return TaskTruths(task_id=task.id, states=tuple(map(truths.of, states.states)))

@@ -1,10 +1,10 @@
-"""Monte-Carlo values of questions under the demonstrators' policy, to a given precision, compared with exact values.
+"""Monte-Carlo values of questions under the demonstrators' policy, to a given precision.
 
 FOLDER/values-KEY.jsonl    a line for each task
 
 For each question, continuations are sampled until the 95% interval of their mean reward is ± `PRECISION` or narrower.
-The exact value is that of the truth `hindsight tests`, computed by dynamic programming; the two computations share only
-the policy.
+`results.validation_of` compares these values with the exact values of the truth `hindsight tests`, which come from
+dynamic programming; the two computations share only the policy.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ SYMBOLS = {
     "f": "the request with every hidden decision",
     "R": "the share of tests that the answer passes",
     "κ": "the cost of a question",
-    "w": f"the weight `grpo.train.facts_weight` ({WEIGHT:g})",
+    "w": f"the weight of `Φ` ({WEIGHT:g}, the default of `grpo.train.facts_weight`)",
     "π": "the probability under the model of `--policy`",
     "ρ": "the logarithm of a token's probability under the critic, minus that under the model of `--policy`",
     "v": "the value that a critic with a value head gives a token",
@@ -72,10 +72,10 @@ def _parts(results: Results) -> Mapping[str, str]:
         "command": f"`{results.command}`",
         "version": results.version,
         "data": (
-            f"{count(counts.states, 'state')} of {count(counts.tasks, 'task')} of "
-            f"{count(counts.families, 'family', 'families')}, "
-            f"{sum(counts.candidates.values()):,} candidates"
-            + (f" (the frozen set `{results.frozen}`)" if results.frozen else "")
+            f"{count(counts.states, 'state')} (unfinished dialogues) of {count(counts.tasks, 'task')} of "
+            f"{count(counts.families, 'family', 'families')}, and "
+            f"{sum(counts.candidates.values()):,} candidates (possible next messages)"
+            + (f"; this is the frozen set `{results.frozen}`" if results.frozen else "")
         ),
         "models": ", ".join(f"{name} `{each[:12]}`" for name, each in results.models.items())
         or "none",
@@ -107,7 +107,7 @@ def _parts(results: Results) -> Mapping[str, str]:
 
 
 def _found(results: Results) -> Iterator[str]:
-    """Yield a line for each panel: the best estimator, and those that are no better than chance."""
+    """Yield a line for each panel: the best estimator, and those that are not better than chance."""
     for measure, title in SHOWN.items():
         known = [
             (each.name, each.agreements[MAIN].measures[measure])

@@ -34,7 +34,7 @@ class Turn(Struct, frozen=True):
     known: Facts
     """The open decisions that are known before the turn."""
     told: Facts
-    """Facts added by the human's reply."""
+    """The open decisions that the human's reply adds to the known ones."""
     answers: bool
 
 

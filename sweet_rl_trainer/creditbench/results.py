@@ -76,7 +76,7 @@ class Results(Struct, frozen=True, kw_only=True):
     models: dict[str, str]
     """The digest of each model's weights, by the model's name on the command line."""
     read: tuple[int, int]
-    """Numbers of the tasks and of the states that models read."""
+    """Numbers of the tasks and of the states that models read or, without models, would read."""
     estimators: tuple[EstimatorResult, ...]
     left_out: tuple[LeftOut, ...]
     validation: Validation | None
@@ -98,7 +98,7 @@ def counts_of(benches: Sequence[Bench]) -> Counts:
 
 
 def validation_of(benches: Iterable[Bench], values: Iterable[TaskValues]) -> Validation:
-    """Compare Monte-Carlo values with the exact values of the truth `hindsight tests`."""
+    """Return a comparison of Monte-Carlo values with the exact values of the truth `hindsight tests`."""
     truth = f"{HINDSIGHT} tests"
     covered, differences, widths = [], [], []
     states, continuations = set[str](), 0

@@ -1,8 +1,8 @@
 """The exact values of states; a state consists of the revealed decisions and the number of remaining turns.
 
 Values are stored in lattices: arrays with one axis for each open decision. On an axis, index 0 means that the decision
-is unrevealed, and index 1 + j that its choice j was revealed. Choice 0 is the most frequent one, which the answer uses
-for an unrevealed decision.
+is unrevealed, and index 1 + j that its choice j was revealed. Choice 0 is the usual one, which the answer uses for an
+unrevealed decision.
 
     R(K)     = E[reward of the answer | K]                            the value of answering
     V_0      = 0                                                      the turn limit ended the dialogue: no answer
@@ -55,7 +55,7 @@ class Asker(Struct, frozen=True, kw_only=True):
 def answer_values(outputs: Outputs, weights: Weights, measure: Measure = "tests") -> Lattice:
     """Return R for each state: the expected reward of an answer there.
 
-    The answer assumes the most frequent choice for each decision that is not revealed yet.
+    The answer assumes the usual choice for each decision that is not revealed yet.
     """
     decisions = outputs.ndim - 1
     values = np.empty([choices + 1 for choices in outputs.shape[1:]])

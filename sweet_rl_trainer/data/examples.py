@@ -44,12 +44,16 @@ class Example(Struct, frozen=True, kw_only=True):
 
 
 class Side(Struct, frozen=True, kw_only=True):
-    """One side of a pair, or one success to imitate. The score of a side is the sum of its examples' scores."""
+    """One side of a pair, or a single trajectory to imitate or to score.
+
+    The score of a side is the sum of its examples' scores.
+    """
 
     examples: tuple[Example, ...]
     trajectory: str
-    """The trajectory's id."""
+    """The trajectory's id; for a single reply, the names of the turn and of the reply."""
     reward: float
+    """The trajectory's reward; for a candidate reply, its score."""
     turns: int
     reply_tokens: int
 
@@ -88,7 +92,7 @@ class Report(Struct, frozen=True, kw_only=True):
     """Counts of the accepted and left-out items, and of the accepted items' tokens."""
 
     unit: str
-    """The kind of items counted: pairs or dialogues."""
+    """The kind of items counted: pairs, dialogues or answers."""
     taken: int
     dropped: dict[str, int]
     """Number of items left out, by reason."""
@@ -125,9 +129,9 @@ def pair_examples(
 ) -> tuple[list[PairExample], Report]:
     """Return the pairs to train on, and a report of the accepted and dropped pairs.
 
-    `privileged` is the template for the privileged information c. It is None for DPO, for a critic without c, and for
-    an encoder that adds c itself. A pair is dropped if one of its examples is longer than `max_length` tokens. Raises
-    DataError if no pair is left.
+    `privileged` is the template for the privileged information c; None omits c, for multi-turn DPO and for a critic
+    that does not see c. A `DialogueEncoder` ignores the template, and may add c itself. A pair is dropped if one of its
+    examples is longer than `max_length` tokens. Raises DataError if no pair is left, and UserError if c is missing.
     """
     builder = _Builder(chat, token_weights, privileged, max_length, layout)
     sided = [
@@ -157,7 +161,7 @@ def success_examples(
 
     `privileged`: the template of the privileged information c, which is stated before each example; None omits c.
 
-    Raises DataError if no trajectory is left.
+    Raises DataError if no trajectory is left, and UserError if c is to be stated but is missing.
     """
     builder = _Builder(chat, token_weights, privileged, max_length, layout)
     won = [each for each in trajectories if each.reward >= at_least]
@@ -178,8 +182,9 @@ def side_examples(
 ) -> tuple[list[Side], Report]:
     """Return each trajectory as a side to be scored or imitated, in the same order, and a report.
 
-    `kept` contains, by trajectory ID, the turns (from 0) whose tokens keep their weight; None keeps all. Trajectories
-    that are too long are left out. Raises DataError if no trajectory is left.
+    `kept` contains, for the id of each trajectory, the turns (from 0) whose tokens keep their weight; None keeps all.
+    Trajectories that are too long are left out. Raises DataError if no trajectory is left, and UserError if c is to be
+    stated (`privileged`) but is missing.
     """
     builder = _Builder(chat, token_weights, privileged, max_length, layout)
     builder.kept = kept

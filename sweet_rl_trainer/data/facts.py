@@ -8,9 +8,10 @@ from colbench.task import Task
 
 
 def still_hidden(task: Task, replies: Iterable[str]) -> Iterator[int]:
-    """Yield the number of hidden facts at the start, and after each reply of the human.
+    """Yield the number of hidden facts before the first of the human's `replies`, and after each of them.
 
-    A fact stays hidden until the request or a reply contains its statement in the wording of the rule-based human.
+    A fact counts as hidden if the request does not state it (`Fact.stated`), and no reply so far contains its statement
+    word for word, as the rule-based human says it.
     """
     hidden = {fact.statement for fact in task.hidden.facts if not fact.stated}
     yield len(hidden)

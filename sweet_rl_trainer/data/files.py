@@ -1,4 +1,4 @@
-"""Examples on disk; each trajectory's side is stored once, regardless of how many pairs it is in.
+"""Examples on disk; a `Side` that is part of several pairs is stored once.
 
 FOLDER/train.msgpack      the examples to train on
 FOLDER/held_out.msgpack   those of the held-out tasks

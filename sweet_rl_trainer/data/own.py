@@ -40,7 +40,7 @@ class Line(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     messages: tuple[Said, ...]
     reward: float
-    """The reward: higher is better, and 1 is a success."""
+    """The reward: higher is better, and 1 or more is a success."""
     task: str = ""
     """Name of the task; dialogues with the same task are compared.
 
@@ -53,9 +53,10 @@ class Line(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def read_own(path: Path) -> Iterator[Trajectory]:
-    """Yield the trajectories of a file.
+    """Yield the trajectories of a file; skip empty lines.
 
-    Raises DataError, which names the file, the line and the fix, if the file cannot be read or a line is wrong.
+    Raises DataError if the file cannot be read or contains no dialogue, or if a line is wrong. The message names the
+    file and, for a wrong line, its number and the fix.
     """
     try:
         lines = path.read_bytes().removeprefix(BOM_UTF8).splitlines()
@@ -94,7 +95,10 @@ def _values(content: bytes, place: str) -> object:
 
 
 def _check(line: Line) -> None:
-    """Raise UserError unless user and assistant alternate, the assistant is last, and the domain is installed."""
+    """Raise UserError unless the messages are in a valid order and the domain is installed.
+
+    The order is: at most one system message, then user and assistant messages alternately, at the end an assistant's.
+    """
     roles = [each.role for each in line.messages]
     if not roles:
         raise UserError("messages: empty; a dialogue needs a user and an assistant message")

@@ -7,7 +7,8 @@
 
 `match_turns` pairs only dialogues with the same number of turns, so that a critic cannot learn from length.
 `limit_negatives` are dialogues that reached the turn limit: without them, nothing teaches a critic that asking forever
-is worse than answering. They are paired with the best dialogue of their task, regardless of their number of turns.
+is worse than answering. They are rejected in favor of the best dialogue of their task if the rule allows this pair,
+regardless of their number of turns.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class PairSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     margin: NotNegative = 0.0
     match_turns: bool = False
     limit_negatives: bool = False
-    """Pair dialogues that reached the turn limit with the best of their task, regardless of `match_turns`."""
+    """Also reject dialogues that reached the turn limit in favor of their task's best, regardless of `match_turns`."""
 
 
 class NoPairsError(DataError):
@@ -67,9 +68,9 @@ def make_pairs(
     """Return all pairs that the rule allows, task by task in order of first appearance.
 
     A rule that needs only one of several equally good trajectories takes the first. `without` counts, by reason, the
-    tasks without a pair. `limit_negatives` are further trajectories for the rejected side; one is used only if it
-    reached the turn limit and `trajectories` contains its task. Raises DataError if no pair is left, UserError for an
-    unknown rule or a margin below 0.
+    tasks without a pair. `limit_negatives` are further trajectories for the rejected side; only those are used that
+    reached the turn limit and whose task occurs in `trajectories`. Raises DataError if no task has a pair, UserError
+    for an unknown rule or a margin below 0.
     """
     if rule not in RULES:
         raise UserError(f"pairs {rule!r}: expected one of {', '.join(RULES)}")

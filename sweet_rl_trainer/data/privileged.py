@@ -1,11 +1,12 @@
-"""Privileged information c as text that only the critic sees, placed before the conversation.
+"""Privileged information c as text before the conversation: for a critic, or for RFT on agents that knew c.
 
 | template | position |
 |---|---|
 | `preamble` | at the start of the first message, before the system prompt |
 | `released-order` | before the first message, right after BOS: plain text, as in the released code |
 
-The wording is our own, and the same in both templates. c is the task's reference: the code or the page.
+The wording is our own, and the same in both templates. c is the task's reference (the code or the page) or, in the
+user's own files, the text `privileged`.
 """
 
 from __future__ import annotations

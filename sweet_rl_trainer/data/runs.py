@@ -1,7 +1,8 @@
 """Run folders of the harness: their dialogues as trajectories.
 
-A run folder contains neither its tasks nor the agent's system prompt. Both are loaded again and checked against the
-hashes that the run recorded. If the tasks or the prompt cannot be found, the user must provide them.
+Tasks and the agent's system prompt are not read from the run folder: they are loaded again from their sources and
+checked against the hashes that the run recorded. If the tasks or the prompt cannot be found, the user must provide
+them.
 """
 
 from __future__ import annotations
@@ -51,11 +52,12 @@ def read_run(
     """Return the scored dialogues of a run, rewarded by the default scoring mode.
 
     `tasks` are the run's tasks, by default loaded from the source in `run.json`; a rollout's task is found by its hash.
-    `system` is the agent's system prompt, which rollouts do not contain: a file's text, "" for no prompt, or None to
-    find the prompt through the run's record (`system_prompt`). `{max_turns}` in the prompt becomes the run's turn
-    limit. Rollouts do not contain the pictures shown to an agent either, so the trajectories lack them. Dialogues that
-    ended in a failure, or lack turns or a reward, are left out and counted by reason in `dropped`. Raises DataError if
-    a task is missing or changed, or if no dialogue is left.
+    Rollouts do not contain the agent's system prompt: `system` is the prompt to try first ("" for no prompt), before
+    those that the run's record names (`system_prompt`). `{max_turns}` in the prompt becomes the run's turn limit.
+    Rollouts do not contain the pictures shown to an agent either, so the trajectories lack them. Dialogues that ended
+    in a failure, or lack turns or a reward, are left out and counted by reason in `dropped`. Raises DataError if
+    `run.json` or a rollout cannot be read, if a task is missing or changed, if the prompt is not found, or if no
+    dialogue is left.
     """
     record, recorded = RunFolder(folder).record(), _recorded(folder)
     if tasks is None:
@@ -162,13 +164,13 @@ def tasks_of(record: RunRecord, folder: Path) -> list[Task]:
 def named(source: str) -> list[Task]:
     """Return the tasks of a source, such as `bundled:backend/train` or a file.
 
-    Raises UserError if the source has no tasks.
+    Raises UserError if the source does not exist, DataError if a row is malformed.
     """
     return load_tasks(source)
 
 
 def training_tasks(domain: str) -> str:
-    """Return the task source to train on in a domain. Raises UserError if the domain has none."""
+    """Return the task source to train on in a domain. Raises UserError if the domain has no training tasks."""
     source = get_domain(domain).defaults.training
     if not source:
         raise UserError(f"tasks: the domain {domain} has no training tasks; choose a task source")
@@ -178,10 +180,10 @@ def training_tasks(domain: str) -> str:
 def system_prompt(record: RunRecord, domain: str, given: str | None, folder: Path) -> str:
     """Return the system prompt of a run's agent for a domain.
 
-    The prompt is `given`, the run's prompt file or the built-in prompt: the first one that has the hash that the run
-    recorded. Raises DataError if none of them has this hash. A run whose agent has no prompt, such as a rule-based
-    agent, recorded no hash. The prompt is then `given` or, if it is None, the built-in prompt, because `colbench eval`
-    will give it to the trained model.
+    The candidates are, in this order: `given`, the run's prompt file, and the built-in prompt. The prompt is the first
+    candidate that has the hash that the run recorded. Raises DataError if no candidate has this hash. A run whose agent
+    has no prompt, such as a rule-based agent, recorded no hash. The prompt is then the first candidate that exists:
+    without `given` and a prompt file, the built-in prompt, which `colbench eval` will give to the trained model.
     """
     recorded = recorded_prompt(record, domain)
     for prompt in _known(record, domain, given):
@@ -189,8 +191,9 @@ def system_prompt(record: RunRecord, domain: str, given: str | None, folder: Pat
             return prompt.replace("{max_turns}", str(record.config.max_turns))
     other = "" if given is None else f"; data.system has the hash {_hash(given)}"
     raise DataError(
-        f"{folder}: its agent used a system prompt from a file ({record.config.agent_prompt}) that is missing or has "
-        f"changed; set data.system to a file with the prompt, whose hash is {recorded}{other}"
+        f"{folder}: neither the run's prompt file ({record.config.agent_prompt or 'none'}) nor the built-in prompt is "
+        "the system prompt that the run's agent used, because the prompt was changed or is missing; set data.system to "
+        f"a file with this prompt, whose hash is {recorded}{other}"
     )
 
 

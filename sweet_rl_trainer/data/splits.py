@@ -1,4 +1,4 @@
-"""Training and held-out splits by task: all dialogues about a task are in one split, whatever other tasks exist."""
+"""Training and held-out splits by task: all dialogues about a task are in the same split."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def split(trajectories: Sequence[T], share: float, *, seed: int = 0) -> tuple[li
     Raises UserError for a share outside [0, 1), or if a requested split is empty.
     """
     if not 0 <= share < 1:
-        raise UserError(f"held-out share {share}: must be at least 0 and less than 1")
+        raise UserError(f"data.held_out {share}: must be at least 0 and less than 1")
     train = [each for each in trajectories if not is_held_out(each.task_hash, share, seed)]
     held_out = [each for each in trajectories if is_held_out(each.task_hash, share, seed)]
     if not train or (share and not held_out):
         tasks = len({each.task_hash for each in trajectories})
         side = "held-out split" if train else "training split"
         raise UserError(
-            f"held-out share {share:g}, seed {seed}: none of {tasks} tasks is in the {side}; "
+            f"data.held_out {share:g}, data.seed {seed}: none of {tasks} tasks is in the {side}; "
             "use more tasks, another share or another seed"
         )
     return train, held_out

@@ -84,8 +84,8 @@ def encode(
     With `inside`, the preface begins the content of the first message. Without `inside`, or in a recorded prompt that
     does not begin with the template's header, the preface precedes the first message, after BOS if the prompt has one.
 
-    Raises DataError, which names the trajectory, the turn and the template, if the template rejects messages or leaves
-    some out, if a reply cannot be encoded exactly, or if recorded tokens come from another tokenizer.
+    Raises DataError, which names the trajectory and the turn, if the chat template rejects messages or leaves some out,
+    if a reply cannot be encoded exactly, or if recorded tokens come from another tokenizer.
     """
     turns = [_turn(trajectory, number, chat) for number in range(len(trajectory.replies))]
     if preface:

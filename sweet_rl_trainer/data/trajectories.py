@@ -1,7 +1,9 @@
-"""Trajectories: recorded dialogues with their rewards, from run folders of the harness and from the official files.
+"""Trajectories: recorded dialogues with their rewards.
+
+They come from run folders of the harness (`runs`), from the official files, and from the user's own files (`own`).
 
 A trajectory keeps the agent's messages both as they were sampled (`messages`) and as the agent saw them in its later
-prompts (`said`): the harness and the released data do not send an agent's private part back to it.
+prompts (`said`): the harness and the released data do not send the private part of a reply back to the agent.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ class SampledTurn(Struct, frozen=True, kw_only=True):
     prompt: array[int]
     """Ids of the model's whole input, int32."""
     ids: array[int]
-    """Ids of the tokens that the agent wrote, including the end token, int32."""
+    """Ids of the tokens that the agent wrote, including the end token if the reply was not truncated, int32."""
 
 
 class Trajectory(Struct, frozen=True, kw_only=True):
@@ -38,22 +40,22 @@ class Trajectory(Struct, frozen=True, kw_only=True):
     """The dialogue's origin: task and trial of a run, or the number of the line or row in a file.
 
     The id does not depend on the path of a run or file, because order, random draws and the files of stages depend on
-    the id. A rollout's key cannot be used, because it can contain the path of a model.
+    the id. A rollout's key cannot be used, because it depends on the run's configuration, such as the path of a model.
     """
     task_id: str
     task_hash: str
     domain: str
     privileged: str
-    """The information c that only a critic may see: the task's reference."""
+    """The information c, hidden from the agent: the task's reference, or `privileged` in the user's own files."""
     messages: tuple[Message, ...]
     """The system message, if there was one, then user and assistant messages alternately; the last is the assistant's.
 
     Assistant messages are as they were sampled.
     """
     said: tuple[str, ...]
-    """The agent's messages in the form that its later prompts repeat: without private parts."""
+    """The agent's messages in the form that its later prompts repeat: without private parts, except in own files."""
     reward: float
-    """The domain's primary metric, such as the share of hidden tests passed."""
+    """The domain's primary metric, such as the share of hidden tests passed, or the reward in the file."""
     ended_by: EndedBy
     prompts: tuple[str, ...] = ()
     """The recorded prompt string of each turn; empty if prompts were not recorded."""

@@ -5,8 +5,8 @@
 The hidden page is the privileged information c. It is stated only as a picture, at the beginning of the first message.
 A reply that shows a page has the page's picture at its end, before the end token; a reply without a page, or with one
 that the browser cannot render, is text. The tokens of a turn are its words, its picture and its end. All of them have
-token weights, even the words, which precede the picture. Private parts of replies are left out, because the human does
-not see them, so a dialogue is always one sequence. Special tokens in messages are dropped.
+token weights, even the words, although the model reads them before the picture. Private parts of replies are left out,
+because the human does not see them, so a dialogue is always one sequence. Special tokens in messages are dropped.
 """
 
 from __future__ import annotations
@@ -48,13 +48,20 @@ class VisionChat:
         self._image: int = processor.image_token_id
 
     def encode_trajectory(self, trajectory: Trajectory) -> Encoded:
-        """Return a trajectory in tokens. Raises DataError if its hidden page cannot be shown."""
+        """Return a trajectory in tokens.
+
+        Raises DataError if its hidden page cannot be rendered, or if the chat template changes earlier messages or
+        leaves out pictures.
+        """
         tokens = self._tokens(trajectory, trajectory.replies)
         sources: list[Source] = ["rendered"] * len(trajectory.replies)
         return Encoded(sequences=(tokens,), form="one sequence", sources=tuple(sources))
 
     def encode_reply(self, trajectory: Trajectory, turn: int, reply: str) -> Tokens:
-        """Return the tokens before a turn (from 0) and those of `reply`. Only the reply's tokens have a turn number."""
+        """Return the tokens before a turn (from 0) and those of `reply`. Only the reply's tokens have a turn number.
+
+        Raises DataError in the same cases as `encode_trajectory`.
+        """
         found = self._tokens(trajectory, (*trajectory.replies[:turn], reply))
         turns = [each if each == turn else OUTSIDE for each in found.turns]
         return Tokens(ids=found.ids, turns=turns, pictures=found.pictures)

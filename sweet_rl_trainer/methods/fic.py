@@ -1,7 +1,8 @@
 """Privileged self-teaching: the model learns to answer a dialogue as it answers a complete request.
 
     fic-answers   answers a ~ π_ref(. | x): x is one message, the request with the hidden decisions stated in it
-    fic-data      the answers, each after the dialogue o_T about the same task; weights 1 / (tokens of the answer)
+    fic-data      the answers, each after a dialogue about the same task up to its last turn (o_T);
+                  weights 1 / (tokens of the answer)
     fic           L = -(1/N) Σ_a (1/|a|) Σ_i log π(a_i | o_T, a_{<i})
     export
 
@@ -70,7 +71,7 @@ class FicSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     count: Annotated[int, Meta(ge=2)] = 4
     """Number of the teacher's answers for each dialogue."""
     max_length: Count = 16_384
-    """Maximum number of tokens; a longer dialogue is left out."""
+    """Maximum number of tokens of a dialogue with one of the teacher's answers; longer examples are left out."""
 
 
 class Fic(Method):
@@ -165,7 +166,10 @@ def estimate(known: Known, recipe: Recipe) -> Amount:
 
 
 def distill(job: Job, recipe: Recipe) -> dict[str, Any]:
-    """Write training examples: each is a dialogue, followed by one of the teacher's answers."""
+    """Write training examples: each is a dialogue, with one of the teacher's answers in place of its own answer.
+
+    Raises DataError if no training example remains.
+    """
     data = load(recipe.data, job.inputs)
     views = {each.single.id: each for each in _views(data, job.inputs, recipe, Counter())}
     answered = SampledFile(job.inputs[ANSWERS], {name: each.single for name, each in views.items()})

@@ -290,7 +290,8 @@ def critic_pairs(
 ) -> TrainingData:
     """Return pairs of dialogues for the critic, with the privileged information c.
 
-    Raises UserError if a server is to sample replies but the system prompt is unknown.
+    Raises DataError if no pair is left to train on, and UserError if a server is to sample replies but the system
+    prompt is unknown.
     """
     sample.check_prompts(data, recipe)
     privileged = template_of(recipe.table(CriticSettings))

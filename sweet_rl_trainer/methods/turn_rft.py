@@ -99,7 +99,7 @@ def _credit(recipe: Recipe) -> dict[str, Any]:
 def make(job: Job, recipe: Recipe) -> dict[str, Any]:
     """Write the examples that the training needs.
 
-    Raises DataError if no turn is left to train on.
+    Raises DataError if no turn is left to train on, and NoScaleError if the potential cannot be scaled (`potential`).
     """
     table = recipe.table(TurnRftSettings)
     data, tasks = load(recipe.data, job.inputs), tasks_of(recipe.data, job.inputs)
@@ -133,7 +133,7 @@ def _reason(dialogue: Trajectory, kept: Mapping[str, Collection[int]]) -> str:
 def credited(
     dialogues: Iterable[Trajectory], tasks: Mapping[str, Task], values: Potential
 ) -> Iterator[tuple[Trajectory, list[float]]]:
-    """Yield each dialogue with the potential before each turn; skip unknown tasks and undefined potentials."""
+    """Yield dialogues with the potential before each turn; skip those with an unknown task or undefined potential."""
     known = [each for each in dialogues if each.task_hash in tasks]
     states = [states_of(each, tasks[each.task_hash]) for each in known]
     found = iter(values([state for every in states for state in every]))

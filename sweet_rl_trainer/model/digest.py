@@ -1,7 +1,8 @@
 """Digests of files and of checkpoints. The digest of a checkpoint identifies a model.
 
-A process hashes a checkpoint only once: it caches the digest under the names, inodes, sizes and times of the files.
-If a file was changed very recently, the digest is not cached, because another change might not alter these values.
+A process caches the digest of a checkpoint under the names, inodes, sizes and times of its files, so it rarely hashes
+a checkpoint twice. If a file was changed very recently, the digest is not cached, because another change might not
+alter these values.
 """
 
 from __future__ import annotations

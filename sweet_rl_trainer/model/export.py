@@ -19,11 +19,12 @@ TOKENIZER = "tokenizer_config.json"
 
 
 def export(trained: Path, base: Path, out: Path, *, dtype: Precision = "bfloat16") -> Path:
-    """Write weights, configuration, tokenizer, chat template and generation settings to the folder `out`.
+    """Write weights, configuration, tokenizer, chat template and generation settings to the folder `out`; return `out`.
 
-    `trained` is the output of `train.run.train` for a model that started from `base`. Adapters are merged into the base
-    on the CPU in float32, even if they were trained on a base in 4 bits. The result is rounded to `dtype`. The folder
-    is written atomically. Raises UserError if `out` exists and is not an empty folder, or an input cannot be loaded.
+    `trained` is the folder returned by `train.run.train` or `train_grpo` for a model that started from `base`. Adapters
+    are merged into the base on the CPU in float32, even if they were trained on a base in 4 bits. The result is rounded
+    to `dtype`. The folder is written atomically. Raises UserError if `out` exists and is not an empty folder, or if an
+    input cannot be loaded.
     """
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise UserError(f"{out} already exists; choose another folder")

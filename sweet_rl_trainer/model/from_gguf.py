@@ -1,4 +1,4 @@
-"""Convert a GGUF file, the format of llama.cpp, to a checkpoint folder that can be trained and served.
+"""Conversion of a GGUF file, the format of llama.cpp, to a checkpoint folder that can be trained and served.
 
     python -m sweet_rl_trainer.model.from_gguf FILE.gguf FOLDER
 

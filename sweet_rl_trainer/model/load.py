@@ -47,7 +47,8 @@ def load_model(
     Weights to train must be float32; frozen weights next to adapters may be bfloat16. The default `device` is the
     process's own (`own_device`). `attention` is transformers' name of an implementation; the default is
     `flash_attention_2` for bfloat16 on a GPU if it is installed, else `sdpa`, which supports shared prefixes.
-    Raises UserError for a folder without a whole checkpoint, an unknown architecture, or insufficient memory.
+    Raises UserError for a folder without a whole checkpoint, missing or misshapen weights, an unknown architecture,
+    insufficient memory, or `quantize` without the library bitsandbytes.
     """
     from transformers import AutoModelForCausalLM
 

@@ -38,7 +38,9 @@ class Size(Struct, frozen=True, kw_only=True):
     """Numbers of inputs and outputs of each linear layer except the output layer."""
     layers: int
     width: int
+    """Width of the hidden states."""
     inner: int
+    """Width of the feed-forward layers."""
     tower: Tower | None = None
     """The vision tower, if there is one. `parameters` and `linear` include it; `layers`, `width` and `inner` do not."""
 

@@ -30,7 +30,7 @@ from torch.nn.functional import linear
 from colbench.errors import UserError
 
 NEW = {"score.weight", "score.bias"}
-"""Parameters of a value model that a causal language model lacks."""
+"""Parameters of token classifiers that causal language models lack; a value model has no bias."""
 CONFIG = {"num_labels": 1, "classifier_dropout": 0.0, "token_classification_bias": False}
 """Configuration of a token classifier used as a value model."""
 KINDS = ("qwen2_vl", "qwen2_5_vl")
@@ -57,7 +57,7 @@ def load_value_model(folder: Path, **options: Any) -> Any:
 
     The head is always float32. If the checkpoint belongs to a causal language model, the head starts at 0. Raises
     UserError if transformers has no token classifier for this kind of model, if the checkpoint's classifier has several
-    labels or a bias, or if weights are missing.
+    labels or a bias, or if weights are missing or have the wrong shape.
     """
     from transformers import AutoConfig
 

@@ -34,7 +34,7 @@ CONTINUED = ("human", "human_args", "human_prompt", "told", "max_turns")
 
 
 def collect(job: Job, config: RunConfig) -> dict[str, Any]:
-    """Run the dialogues. Raises UserError if some of them have no score."""
+    """Run the dialogues, and return a summary. Raises UserError if the run fails or a dialogue has no score."""
     if MODEL_PLACEHOLDER in config.agent:
         folder = model_in(job.inputs["model"]).resolve()
         agent = config.agent.replace(MODEL_PLACEHOLDER, str(folder))

@@ -149,9 +149,10 @@ def count(
 
 
 def of_both_sides(data: Data, make_side: MakeSide) -> TrainingData:
-    """Return the training examples, and the held-out examples, which may be empty.
+    """Return the examples that `make_side` makes of the training dialogues and of the held-out dialogues.
 
-    Each dialogue is one example or is left out. Raises DataError if there are no training examples.
+    `make_side` makes at most one example of a dialogue. The report counts the held-out dialogues without an example as
+    `UNFIT`; there may be no held-out examples at all. Raises DataError if there are no training examples.
     """
     train, report = make_side(data.train)
     held_out = or_none(lambda: make_side(data.held_out)[0])

@@ -37,8 +37,9 @@ class Iteration:
     def inputs(self) -> Inputs:
         """The model and the dialogues.
 
-        Raises UserError if the recipe neither names nor collects dialogues. If offline, no error is raised; the
-        dialogues are then a source without a path.
+        Raises UserError if a run or file that the recipe names does not exist, or if the recipe neither names nor
+        collects dialogues. In the latter case, no error is raised if offline: the dialogues are a source without a
+        path.
         """
         recipe = self.recipe
         named = inputs.sources(recipe.data)

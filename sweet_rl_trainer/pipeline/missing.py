@@ -81,8 +81,8 @@ def no_dialogues(recipe: Recipe) -> str:
     """Return advice for a recipe that names no dialogues and collects none."""
     out = f"runs/{recipe.domain}-train"
     return (
-        "data.runs: set run folders (--runs), trajectory files (data.official) or a [[collect]] "
-        "table; this command creates a run with a rule-based human:\n  "
+        "data.runs: set run folders (--runs), trajectory files (data.official), files of your own dialogues "
+        "(data.chats) or a [[collect]] table; this command creates a run with a rule-based human:\n  "
         f"{eval_command(collecting(recipe), out)}\n"
         f"then add --runs {out} (the comment at the top of a recipe names the tasks and the "
         "human of the paper)"

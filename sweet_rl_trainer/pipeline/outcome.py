@@ -18,7 +18,10 @@ UNIT, COUNTED = "unit", ("taken", "held_out")
 
 
 def numbers(stage: Stage, report: Report) -> Iterator[tuple[str, str]]:
-    """Yield the single values of a stage's summary (no lists or tables), each as its name in words and its text."""
+    """Yield the single values of a stage's summary that `Stage.shows` names, each as its name in words and its text.
+
+    Lists and tables are left out.
+    """
     unit = report.said.get(UNIT)
     for name in report.said if stage.shows is None else stage.shows:
         value = report.said.get(name)

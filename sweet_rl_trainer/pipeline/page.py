@@ -1,4 +1,4 @@
-"""`index.html`: the stages of a run on one page, rewritten before and after each stage.
+"""`index.html`: the stages of a run on one page, rewritten before each stage that runs, and at the end.
 
 The page works offline and loads only the pictures in the folders of the stages next to it.
 """
@@ -48,7 +48,7 @@ class Run(Struct, frozen=True, kw_only=True):
     paper: Recipe
     """The recipe with the paper's values."""
     goal: str
-    """The goal at which the run ends, or the name of its method."""
+    """The goal given with `--until`; without `--until`, the name of the method."""
     stages: Sequence[Stage]
     out: Path
 

@@ -22,9 +22,11 @@ from sweet_rl_trainer.pipeline.stage import Stage, order
 def plan(recipe: Recipe, goal: str | None = None, *, offline: bool = False) -> list[Stage]:
     """Return the stages that lead to a goal, by default to the policy of the recipe's method.
 
-    A goal of another method replaces the recipe's method. With `offline`, nothing is downloaded. A Hub model or
-    dialogues that are not on this machine become sources without a path; the work can then be counted, but the plan
-    cannot be run. Raises UserError if files or models do not exist, or if there is nothing to learn from.
+    A goal of another method replaces the recipe's method. Raises UserError if the goal is unknown, if a run, file or
+    model that the recipe names does not exist, or if the recipe neither names nor collects dialogues.
+
+    With `offline`, nothing is downloaded. Missing models, and dialogues that are neither named nor collected, then
+    raise no error but become sources without a path: the work can be counted, but the plan cannot be run.
     """
     method = method_of(goal) if goal else find_method(recipe.method)
     model = base(recipe, offline=offline)

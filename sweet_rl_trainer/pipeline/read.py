@@ -1,7 +1,7 @@
 """Recipes from TOML files, with the paper's values for settings that a file omits.
 
-`[train]` applies to all training runs of a recipe. Tables such as `[critic.train]` apply to one of them, and override
-`[train]`.
+`[train]` applies to all training runs of a recipe; GRPO takes only `report_to` from it. Tables such as `[critic.train]`
+apply to one training run, and override `[train]`.
 """
 
 from __future__ import annotations

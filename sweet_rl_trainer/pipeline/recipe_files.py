@@ -17,7 +17,7 @@ def shipped() -> list[str]:
 
 
 def describe(name: str) -> str:
-    """Return the summary of a shipped recipe: its first comment."""
+    """Return the summary of a shipped recipe: the first line of its comment."""
     return text(name)[0].partition("\n")[0].lstrip("# ")
 
 
@@ -31,7 +31,7 @@ def tables(name: str) -> tuple[dict[str, Any], str]:
 
 
 def text(name: str) -> tuple[str, str]:
-    """Return a recipe's TOML, and its name for messages. Raises UserError if the recipe does not exist."""
+    """Return a recipe's TOML, and its name for messages. Raises UserError if the recipe is missing or not text."""
     if name in shipped():
         resource = files("sweet_rl_trainer").joinpath("recipes", f"{name}.toml")
         return resource.read_text("utf-8"), f"recipe {name}"

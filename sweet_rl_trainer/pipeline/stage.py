@@ -98,7 +98,7 @@ class Source:
     path: Path | None
     """The path; None if the files are not on this machine, so that a stage can be planned, but not run."""
     key: str
-    """A digest of the files' content."""
+    """A digest of the files' content; preliminary if `path` is None."""
     missing: str = ""
     """Advice, with the command to run, for files that are missing and will not be downloaded."""
 
@@ -160,9 +160,9 @@ class Stage:
         return read(path, Report)
 
     def run(self, root: Path) -> Report:
-        """Run the stage unless it is done, and return its report. If another process is running it, wait.
+        """Run the stage unless it is done, and return its report. Wait while another process is running it.
 
-        The stage's inputs must be done.
+        Inputs that are stages must be done.
         """
         with self.lock(root, wait=True):
             return self.run_locked(root)

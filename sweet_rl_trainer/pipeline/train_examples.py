@@ -1,4 +1,4 @@
-"""The processes of a training run on examples (`training.ON_EXAMPLES`)."""
+"""The function that each process of a training run on examples calls (`training.ON_EXAMPLES`)."""
 
 from __future__ import annotations
 

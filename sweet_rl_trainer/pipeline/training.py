@@ -1,6 +1,7 @@
 """A training run as a stage, in separate processes, so that all their memory is freed at the end.
 
 FOLDER/task.json    the definition of the training run, for the processes
+FOLDER/memory.json  the peak memory of the first process
 FOLDER/run/         the run, which is resumed if the stage was killed (`train.run`)
 FOLDER/run/model/   the result: a whole model, or adapters
 FOLDER/summary.json, training.svg, training.png     the range of each logged value, the alarms, and a picture

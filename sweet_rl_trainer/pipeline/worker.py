@@ -26,7 +26,7 @@ USER_MISTAKE = 2
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Train, and return the exit code: 2 if the user's settings or data are at fault."""
+    """Train, and return the exit code: 2 after an expected error (ColBenchError), 130 after an interruption."""
     entry, folder = arguments[0], Path(arguments[1])
     try:
         exit_with_parent()

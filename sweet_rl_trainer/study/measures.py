@@ -123,7 +123,7 @@ def on_tests(results: Results, arm: str) -> dict[int, tuple[Outcome, ...]]:
 
 
 def exchanged(results: Results, asker: str, writer: str) -> dict[int, tuple[Outcome, ...]]:
-    """Return the outcomes of dialogues in which one model asks and another writes, by seed."""
+    """Return the outcomes of dialogues in which one model asks and another (or the same) writes, by seed."""
     if asker == writer:
         return on_tests(results, asker)
     found: list[Exchange] = [

@@ -1,7 +1,7 @@
 """The recorded results of a study, in a file that several processes update.
 
 OUT/results.json          the results so far
-OUT/results.json.old-N    earlier results, of which some parts do not belong to the study as it is now
+OUT/results.json.old-N    replaced results, which have an earlier format or parts that do not belong to the study
 
 A recorded part is used even if its stages are missing. So a study can continue from another machine's results.
 """
@@ -97,7 +97,10 @@ class Record:
         old = next(each for each in names if not each.exists())
         path.rename(old)
         errors().print(
-            Text(f"{path}: some parts do not belong to this study; the file is now {old.name}")
+            Text(
+                f"{path}: some parts do not belong to this study, or the format is an earlier one; the file is now "
+                f"{old.name}"
+            )
         )
 
 

@@ -1,6 +1,7 @@
 """A study run. It runs the parts of a study in order, and writes all results so far after each part.
 
 OUT/NAME-KEY/       the stages
+OUT/no-prompt.txt   an empty file, the system prompt of all policies
 OUT/base            the base model, a link to its stage
 OUT/results.json    the results so far (`record`)
 OUT/report/         the report
@@ -88,8 +89,8 @@ def run(
 ) -> Iterator[Results]:
     """Run a study with `seeds` seeds, of all arms or those in `only`; yield the results after each part and at the end.
 
-    The results also contain parts that earlier calls finished, for other arms or further seeds. Raises UserError if the
-    folder's results belong to a base with other weights.
+    The results also contain parts that earlier calls finished, for other arms or further seeds. Raises UserError if
+    `only` names an unknown arm, or if the folder's results belong to a base with other weights.
     """
     arms = chosen(world.arms, tuple(only))
     out.mkdir(parents=True, exist_ok=True)

@@ -137,7 +137,7 @@ class Study:
         """Return the stages of an arm's last policy and of its evaluation; run the evaluation if it is not done.
 
         Training ends early if a policy's dialogues leave nothing to train on, for example because none succeeds. The
-        file `UNTRAINABLE` marks the policy that could then not be trained.
+        file `UNTRAINABLE` marks the policy that could then not be trained. In the first iteration, the error is raised.
         """
         policies = self._graph.policies(arm, seed, rate)
         pairs = [(policy, evaluation(policy, seed)) for policy in policies]

@@ -38,11 +38,11 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     max_tokens: Count
     """Maximum number of tokens in a reply."""
     max_turns: Count = 10
-    """Maximum number of turns in a dialogue that is not a demonstrator's. Paper: 10."""
+    """Maximum number of turns in the dialogues of the arms' policies and in exchanges. Paper: 10."""
     iterations: Count = 3
     """Maximum number of iterations of an arm (`Arm.iterations`)."""
     arms: tuple[str, ...]
-    """Names of the arms (`arms.ARMS`), those with the most seeds first."""
+    """Names of the arms (`arms.ARMS`), in the order in which they run; untrained arms come first in any case."""
     fewer: dict[str, Count] = {}
     """Maximum numbers of seeds, keyed by arm, for the arms that have fewer seeds than the study."""
     exchanged: tuple[str, ...] = ()

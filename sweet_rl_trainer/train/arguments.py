@@ -21,8 +21,9 @@ CHOICE = "choice"
 def arguments(settings: TrainSettings, folder: Path, count: int, best: str | None) -> Any:
     """Build transformers' TrainingArguments for `count` examples.
 
-    `best` is the metric for comparing checkpoints. transformers sees a single epoch, in which each "batch" is a whole
-    optimizer step (`collator.Plan`). Raises UserError if a library is not installed, or transformers rejects a value.
+    `best` is the metric for comparing checkpoints; None turns off evaluation. transformers sees a single epoch, in
+    which each "batch" is a whole optimizer step (`collator.Plan`). Raises UserError if a library is not installed, or
+    transformers rejects a value.
     """
     from transformers import TrainingArguments
 

@@ -1,4 +1,4 @@
-"""Output of a training run: a line for each step in a JSONL file, and its progress on the console."""
+"""Output of a training run: a JSONL file with a line for each logged step, alarms, and the progress on the console."""
 
 from __future__ import annotations
 

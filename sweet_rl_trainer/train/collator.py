@@ -1,4 +1,4 @@
-"""The division of examples into optimizer steps and rows, which depends only on the seed and the step.
+"""The division of examples into optimizer steps and rows, which does not depend on earlier steps.
 
 So a resumed run continues exactly where its checkpoint ended. Every process can also compute the rows of all processes,
 so that each gets the same number of rows, of about the same length.

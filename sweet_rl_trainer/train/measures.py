@@ -1,8 +1,8 @@
 """Measures of replies in addition to the loss: their lengths, the KL to the reference, and entropy by turn.
 
-They cover only the tokens with a nonzero weight, which are those that the agent wrote. With
-`likelihood_over = "everything"`, a `Row` also lists tokens of the system and the human, which contribute only to the
-NLL.
+They cover only the tokens with a nonzero weight: those that the agent wrote, without turns that a method leaves out.
+With `likelihood_over = "everything"`, a `Row` also lists tokens of the system and the human, which contribute only to
+the NLL.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class EntropyByTurn:
 
     @staticmethod
     def means(sums: Tensor) -> dict[str, float]:
-        """Return `entropy`, the mean over all tokens; if there are several turns, also `entropy_turn_1` and so on."""
+        """Return `entropy`, the mean over all tokens, and for several turns `entropy_turn_1` …; {} without tokens."""
         totals, counts = sums.tolist()
         if not sum(counts):
             return {}

@@ -1,8 +1,10 @@
-"""The reference model's log-probabilities, computed once and kept on disk.
+"""A model's values of token sequences, such as the reference model's log-probabilities, computed once and kept on disk.
 
-Training needs one number per trajectory from π_ref, Σ w log π_ref; ranking may need a value for every token. Both are
-stored under a key of everything they depend on: the model's files (`model_digest`), the precision, the token ids and
-the weights. The key contains no text, tokenizer or file name, so any run with the same inputs finds the values.
+Training needs one number per trajectory from the reference model: Σ w log π_ref. Ranking also needs such numbers from
+critics: Σ w log π_θ or, from a value model, Σ w v. Each number is stored under everything that it depends on: the
+model's files (MODEL, a digest), the arithmetic (PRECISION, see `arithmetic`), and a hash of the token ids, the token
+weights and the digests of pictures (`content_key`). Texts, tokenizers and file names are not part of it, so any run
+with the same inputs finds the numbers.
 
     FOLDER/MODEL-PRECISION/0.jsonl      a line for each value; one file for each process that writes
 
@@ -39,7 +41,7 @@ from sweet_rl_trainer.model.packing import (
 from sweet_rl_trainer.settings import LoraSettings, TrainSettings
 
 Kind = Literal["sum", "tokens", "value"]
-"""Kind of value: the number Σ w log π_ref, log π_ref of each weighted token, or the number Σ w v of a value model."""
+"""Kind of value: the number Σ w log π, log π of each weighted token, or the number Σ w v of a value model."""
 
 
 def content_key(parts: Parts, kind: Kind) -> str:
@@ -82,7 +84,7 @@ class ReferenceCache:
     def __init__(self, folder: Path, *, model: str, precision: str, writer: int = 0) -> None:
         """Open the cache.
 
-        `model` is the `model_digest`, `precision` the `arithmetic`, and `writer` the number of this process.
+        `model` is the model's digest, `precision` the `arithmetic`, and `writer` the number of this process.
 
         Raises DataError, which names the file and line, if an entry is damaged.
         """
@@ -121,7 +123,7 @@ class ReferenceCache:
     ) -> None:
         """Compute and store the missing values of the groups' trajectories; `name` is shown on the console.
 
-        `logprobs` runs the reference model over a row, as `loss.row_logprobs` does. A row has at most `budget` tokens;
+        `logprobs` runs the model over a row, as `loss.row_logprobs` does. A row has at most `budget` tokens;
         a longer group, or one with pictures, gets its own row. `share` is as in `packing.lay_out`. Waits while another
         process writes the same file. Raises UserError if a value is not finite, or the disk is full.
         """

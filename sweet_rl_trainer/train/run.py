@@ -1,6 +1,6 @@
-"""A training run in a folder, which is started or resumed.
+"""A training run in a folder. The run starts in a new or empty folder, and resumes in the folder of the same run.
 
-FOLDER/run.json          the definition: settings, a digest of the examples, the initial model
+FOLDER/run.json          the definition: settings, adapters, digests of all examples and of the initial model
 FOLDER/checkpoint-STEP/  transformers' checkpoints
 FOLDER/log.jsonl         a line for each logged step and evaluation
 FOLDER/model/            the trained model (or adapters), once training is over
@@ -40,7 +40,9 @@ class Record(Struct, frozen=True, kw_only=True):
 
     settings: TrainSettings
     examples: str
+    """The `digest` of the examples to train on."""
     held_out: str
+    """The `digest` of the held-out examples."""
     origin: str
     """`model.digest.model_digest` of the model that training starts from."""
     adapters: LoraSettings | None
@@ -65,8 +67,9 @@ def train(
     `model` is the initial model, even when a run resumes; `origin` is its digest (`model.digest.model_digest`). For
     pairs, the initial model is also the reference, whose values the folder `references` caches. For successes and value
     models, `references` must be None. The other arguments are as in `Trainer`. Under `accelerate launch`, each process
-    calls this function. Raises UserError if `folder` contains another run, or if the loss or a gradient is not finite,
-    and ValueError if `references` does not fit the examples.
+    calls this function. Raises UserError if `folder` contains another run or other files, if the model or the settings
+    are unsuitable (`Trainer`), or if the loss or a gradient is not finite. Raises ValueError if `references` does not
+    fit the examples.
     """
     _check_kind((*examples, *held_out), settings, referred=references is not None)
     state = PartialState(cpu=use_cpu(), backend=backend())
@@ -133,7 +136,7 @@ def save_whole(trainer: Any, folder: Path) -> None:
 
 
 def digest(examples: Examples) -> str:
-    """Return the SHA-256 of the examples in order: their ids, their weights, and whether they are imitated."""
+    """Return the SHA-256 of the examples in order: tokens, weights, pictures, and whether they are imitated."""
     whole = hashlib.sha256()
     for each in examples:
         for parts in group(each):
@@ -145,7 +148,8 @@ def digest(examples: Examples) -> str:
 def open_folder(folder: Path, record: Struct) -> Path | None:
     """Compare the record with that of the folder's run, or write it for a new run. Return the last checkpoint, if any.
 
-    Raises UserError if the folder contains a run with another record, or other files but no run.
+    Raises UserError if the folder contains a run with another record or a damaged `run.json`, or other files but no
+    run.
     """
     path = folder / "run.json"
     part = path.with_suffix(".part")

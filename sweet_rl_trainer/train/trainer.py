@@ -52,12 +52,12 @@ STEP = "step"
 class Trainer(BaseTrainer):
     """A trainer of a causal language model or of a value model.
 
-    A value model is trained on pairs; a causal language model on pairs with `reference`, and on successes without.
-    `held_out` examples are evaluated before each checkpoint. The best checkpoint becomes the final model: for pairs,
-    the one with the highest accuracy, then the lowest loss; for successes, the one with the lowest NLL. `patience`
-    considers only the accuracy or the NLL, not the loss that breaks ties.
+    A value model is trained on pairs. A causal language model is trained on pairs if `reference` is given, otherwise on
+    successes. If there are `held_out` examples, they are evaluated before each checkpoint, and the best checkpoint
+    becomes the final model: for pairs, the one with the highest accuracy, then the lowest loss; for successes, the one
+    with the lowest NLL. `patience` considers only the accuracy or the NLL, not the loss that breaks ties.
 
-    The tokenizer is saved with each checkpoint. `pixels` provides the features of the examples' pictures. Raises
+    The tokenizer is saved with each checkpoint. `pixels` computes the pixel values of the examples' pictures. Raises
     UserError if the model or the settings would give wrong values.
     """
 

@@ -1,4 +1,4 @@
-"""The designs of generated tasks: each decision's chosen option, usual option, and questions."""
+"""The designs of generated tasks: for each decision, the task's choice, the usual choice, and questions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ class FamilyDesign(Struct, frozen=True, kw_only=True):
 
 
 def of(task: Task) -> FamilyDesign | None:
-    """Return the design of a task, found from its request and facts; None if no installed family fits the task."""
+    """Return the design of a task, found from its request and facts; None if no installed family fits the task.
+
+    Raises UserError if the task's family cannot be loaded.
+    """
     family = FAMILIES.get(task.family)
     theme = _theme(family, task.request) if family else None
     if family is None or theme is None:

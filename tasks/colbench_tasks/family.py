@@ -1,7 +1,7 @@
 """The parts of a task family: decisions, their options, and the code into which the chosen options are inserted.
 
 All texts are `string.Template`s, in which the keys of the theme are placeholders. `$value` is the number (or word)
-drawn for an option. The code has one placeholder `$name` for each decision.
+drawn for an option. The code has one placeholder for each decision: `$` and the decision's name.
 """
 
 from __future__ import annotations

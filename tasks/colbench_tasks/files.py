@@ -14,9 +14,9 @@ from colbench_tasks.rows import Row, convert_rows, read_rows, require
 def load(path: str, malformed: list[str] | None = None) -> list[Task]:
     """Read the tasks of a file.
 
-    Raises DataError if a row does not fit the schema (the error names row and column) or if the file is truncated.
-    With a list `malformed`, such flaws are added to it and malformed rows are skipped; DataError is then raised only if
-    no row is left.
+    Raises DataError if a row does not fit the schema (the error names row and column), or if the file is missing,
+    damaged or truncated. With a list `malformed`, such flaws are added to it and malformed rows are skipped; DataError
+    is then raised only if no row is left.
     """
     rows = read_rows(Path(path).expanduser(), malformed=malformed)
     tasks = list(convert_rows(rows, _task, malformed))

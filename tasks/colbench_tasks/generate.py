@@ -80,10 +80,10 @@ def stream(
 ) -> Iterator[Task]:
     """Yield the first `number` tasks of a family for a seed; no two have the same request or design.
 
-    `difficulty` is the number of decisions to hide in each task (see `hide`). By default, it is random for each task,
-    from 3 to all. A design is skipped if `prove` does not find ten calls that verify it. Raises GeneratorError before
-    the first task if the family has too few designs. Raises GeneratorError later, with the reason of the last failure,
-    if most attempts, or the last `FRUITLESS` attempts, yield no new task.
+    `difficulty` is the minimum number of decisions to hide in each task (see `hide`). By default, it is random for each
+    task, from 3 to all. A design is skipped if `prove` does not find ten calls that verify it. Raises GeneratorError
+    before the first task if the family has too few designs. Raises GeneratorError later, with the reason of the last
+    failure, if most attempts, or the last `FRUITLESS` attempts, yield no new task.
     """
     designs_there = prod(len(d.choices()) for d in family.decisions) * share(split_of(seed))
     if number > designs_there:
@@ -263,7 +263,8 @@ def _neighbours(choices: tuple[Choice, ...], chosen: Choice) -> list[Choice]:
 def prove(random: Random, family: Family, theme: Theme, design: Design) -> list[Arguments]:
     """Return the arguments of ten calls that together distinguish the design from each of its mutants.
 
-    Raises GeneratorError if no such calls are found; if a decision changes no output, the error names that decision.
+    The calls return at least `DISTINCT_OUTPUTS` different values. Raises GeneratorError if no such calls are found; if
+    a decision changes no output, the error names that decision.
     """
     reference = family.function(theme, design)
     values = {name: choice.value for name, choice in design.items()}

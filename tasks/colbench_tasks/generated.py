@@ -46,7 +46,7 @@ class Query(Struct, frozen=True, kw_only=True):
 
     number: int = 100
     difficulty: int | None = None
-    """Number of decisions that each backend task hides; None: the number varies between tasks."""
+    """Minimum number of decisions that each backend task hides; None: the minimum varies between tasks."""
     families: tuple[str, ...] = ()
     """The families from which tasks are drawn, in this order; empty: all installed families."""
 
@@ -78,8 +78,9 @@ def make(domain: str, seed: str, query: Query, source: str) -> list[Task]:
 
     The families alternate: the first task of each family, then the second task of each, and so on.
 
-    Raises ValueError if a family does not exist or has too few decisions for the difficulty, UserError if a family
-    cannot be loaded, and GeneratorError if a family has fewer tasks than requested.
+    Raises ValueError if a listed family does not exist or has too few decisions for the difficulty, if all families
+    have too few, or if pages are requested with a difficulty. Raises UserError if a family cannot be loaded, and
+    GeneratorError if a family has fewer tasks than requested.
     """
     makers = _pages(seed, query) if domain == Kind.domain else _functions(seed, query)
     each = -(-query.number // len(makers))

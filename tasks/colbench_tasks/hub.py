@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 
 class HubFile(Struct, frozen=True):
-    """A file of a data set on the Hub; only the bytes that are read are downloaded."""
+    """A file of a dataset on the Hub; only the bytes that are read are downloaded."""
 
     path: str
     """Path of the form datasets/OWNER/NAME@COMMIT/…"""
@@ -50,9 +50,10 @@ class UnreachableError(Exception):
 
 
 def fetch(repository: str, commit: str, file: str) -> Path:
-    """Return the path of a data set's file in the Hub's cache; download the file first if it is missing.
+    """Return the path of a dataset's file in the Hub's cache; download the file first if it is missing.
 
-    `commit` is a prefix of the pinned commit's hash. Raises UnreachableError if the file cannot be downloaded.
+    `commit` is a prefix of the pinned commit's hash. If that commit is not found, the file is read from the branch
+    `BRANCH`, and a warning is logged. Raises UnreachableError if the file is not cached and cannot be downloaded.
     """
     with _quiet(), _reasons():
         path = _cached(repository, commit, file) or _download(repository, commit, file)
@@ -88,7 +89,10 @@ def reach(repository: str, commit: str) -> Iterator[None]:
 
 
 def local_folder() -> Path | None:
-    """Return the folder that COLBENCH_OFFICIAL_DIR names. Raises UserError if it does not exist."""
+    """Return the folder that COLBENCH_OFFICIAL_DIR names; None if the variable is not set.
+
+    Raises UserError if the folder does not exist.
+    """
     named = os.environ.get(LOCAL_DIR)
     if not named:
         return None

@@ -31,7 +31,10 @@ def decisions(text: str) -> tuple[Decision, ...]:
 
 
 def themes(text: str) -> tuple[Theme, ...]:
-    """Read a table of themes with `|` between the columns; the first row contains the keys."""
+    """Read a table of themes with `|` between the columns; the first row contains the keys.
+
+    Raises ValueError if a row has more or fewer columns than the first row.
+    """
     keys, *rows = ([cell.strip() for cell in line.split("|")] for line in text.strip().splitlines())
     return tuple(dict(zip(keys, row, strict=True)) for row in rows)
 

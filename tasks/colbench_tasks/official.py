@@ -10,8 +10,7 @@ The dataset has no frontend tasks; the paper takes them from WebSight. `official
 missing, `official:frontend/test` is the same as `websight:test`. The same applies to `train`.
 
 The environment variable COLBENCH_OFFICIAL_DIR may name a local folder with all these files, also as `.jsonl.gz` or
-`.parquet`.
-`colbench_tasks.trajectories` reads the dataset's training dialogues.
+`.parquet`. `colbench_tasks.trajectories` reads the dataset's training dialogues.
 """
 
 from __future__ import annotations
@@ -66,10 +65,10 @@ SETS = {
 def load(name: str, malformed: list[str] | None = None) -> list[Task]:
     """Return the tasks of a set, e.g. `backend/test`.
 
-    Raises UserError if no set has this name, or if the file can be neither found nor downloaded. Raises
-    DataError if a row does not fit the schema (the error names row and column) or if the file is truncated. With a list
-    `malformed`, these flaws are reported there and malformed rows are skipped; DataError is raised only if no row is
-    left.
+    Raises UserError if no set has this name, or if the file can be neither found nor downloaded. Raises DataError if a
+    row does not fit the schema (the error names row and column), or if the file is damaged or has too few rows. With a
+    list `malformed`, these flaws are added to it and malformed rows are skipped; DataError is then raised only if no
+    row is left. Frontend sets that the local folder lacks are loaded by `websight.load`, which raises the same errors.
     """
     if name not in SETS:
         raise UserError(f"--tasks official:{name}: {_hint(name)}")
@@ -112,7 +111,10 @@ def find(file: str) -> Path:
 
 
 def local(file: str) -> Path | None:
-    """Return the file in COLBENCH_OFFICIAL_DIR, in any of the `FORMS`; None if it is missing or the variable unset."""
+    """Return the file in COLBENCH_OFFICIAL_DIR, in any of the `FORMS`; None if it is missing or the variable unset.
+
+    Raises UserError if the variable names a folder that does not exist.
+    """
     place = local_folder()
     if not place:
         return None

@@ -48,7 +48,11 @@ class WebSightRow(Struct, frozen=True, kw_only=True):
 
 
 class MessageRow(Struct, frozen=True, kw_only=True):
-    """A message of a recorded dialogue."""
+    """A message of a recorded dialogue.
+
+    In the agent's messages, `input` is the sampler's prompt and `output` its completion; see
+    `colbench_tasks.trajectories.RecordedTurn`.
+    """
 
     role: str
     content: str
@@ -60,7 +64,7 @@ class TrajectoryRow(Struct, frozen=True, kw_only=True):
     """A recorded dialogue with its task."""
 
     task: dict[str, Any]
-    """A `BackendRow` or `FrontendRow`."""
+    """The fields of a `BackendRow` or a `FrontendRow`."""
     dialogue_history: list[MessageRow]
     answer: str | None = None
     reward: float | None = None

@@ -383,6 +383,10 @@ def test_told_all_states_every_decision_before_the_signature():
     assert opening(TASK, "asked") == TASK.request
     asking = dialogue(request=said).asking
     assert (asking.hidden, asking.ask_recall, asking.ask_f1) == (0, None, None)
+    facts = tuple(replace(fact, stated=True) for fact in TASK.hidden.facts)
+    nothing_hidden = replace(TASK, hidden=replace(TASK.hidden, facts=facts))
+    assert opening(nothing_hidden, "all").split() == TASK.request.split()
+    assert "  " not in opening(nothing_hidden, "all")
 
 
 def test_told_all_is_refused_for_a_task_without_known_decisions():

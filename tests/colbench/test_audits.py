@@ -83,6 +83,21 @@ def test_dialogues_are_audited_even_if_the_audit_process_is_killed(dialogues, ca
     assert "the audit process ended" in caplog.text
 
 
+def test_dialogues_are_audited_even_if_the_audit_process_cannot_start(
+    dialogues, caplog, monkeypatch
+):
+    tasks, (one, *_) = dialogues
+    monkeypatch.setenv("TOO_LONG_FOR_A_PROGRAM", "x" * 200_000)
+
+    async def without_a_process():
+        async with AuditProcess() as auditor:
+            return await auditor.audited(tasks[one.task_hash], one)
+
+    with caplog.at_level(logging.WARNING):
+        assert asyncio.run(without_a_process()) == audited(tasks[one.task_hash], one)
+    assert "a process of the run cannot be started: Argument list too long" in caplog.text
+
+
 def child_of(parent, name):
     """Return the id of a process's child whose command line contains a name."""
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()

@@ -206,7 +206,11 @@ def test_only_runs_are_compared_and_at_least_two():
         ({"agent": None}, "agent: expected a spec or an object, got None"),
         ({"human": None}, "human: expected a spec or an object, got None"),
         ({"tasks": None}, "tasks: expected a spec or an object, got None"),
-        ({"agent": lambda messages: "?"}, "agent: a function can only be given by a spec"),
+        (
+            {"agent": lambda messages: "?"},
+            "agent: a function cannot be passed; pass a spec, such as my_agent.py:",
+        ),
+        ({"tasks": lambda: []}, "tasks: a function cannot be passed; call it"),
         ({"retry_failed": 5}, "retry_failed: expected a reason or a list of reasons, got 5"),
         ({"agent_args": {"name": "\udcff"}}, r"agent_args: not valid Unicode: .*\\udcff"),
     ],

@@ -287,3 +287,8 @@ def test_validate_replaces_a_file_only_on_request(tmp_path, capsys):
 def test_doctor_refuses_an_attack_together_with_a_server(capsys):
     assert main(["doctor", "--attack", "--serve-faults", "0"]) == 2
     assert "--serve-faults: cannot be combined with --attack" in capsys.readouterr().err
+
+
+def test_doctor_refuses_json_together_with_a_server(capsys):
+    assert main(["doctor", "--json", "--serve-faults", "0"]) == 2
+    assert "--json: cannot be combined with --serve-faults" in capsys.readouterr().err

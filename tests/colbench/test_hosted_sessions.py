@@ -135,8 +135,14 @@ def test_the_prompt_is_the_model_agents_or_comes_from_a_file(tmp_path: Path):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"agent": "blank"}, "agent: already set by the harness that runs ColBench; remove it"),
-        ({"trials": 2}, "trials: already set by the harness that runs ColBench; remove it"),
+        (
+            {"agent": "blank"},
+            "agent: applies only to ColBench's own runs; remove it, or use a setting of the harness",
+        ),
+        (
+            {"trials": 2},
+            "trials: applies only to ColBench's own runs; remove it, or use a setting of the harness",
+        ),
         ({"max_turns": 0}, "max_turns: expected a whole number >= 1"),
         ({"humn": "keyless"}, "humn: unknown setting; did you mean `human`"),
         ({"human": "nobody"}, "--human nobody: unknown"),

@@ -807,6 +807,18 @@ async def test_azure_requests_use_deployment_version_and_key(monkeypatch):
     assert server.headers[0]["api-key"] == "secret"
 
 
+async def test_azure_uses_the_key_if_a_token_is_also_set(monkeypatch):
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "secret")
+    monkeypatch.setenv("AZURE_OPENAI_AD_TOKEN", "token")
+    monkeypatch.setenv("OPENAI_API_VERSION", "2025-01-01-preview")
+    async with ScriptedServer(echo) as server:
+        root = server.base_url.removesuffix("/v1")
+        async with OpenAIChat(f"scripted@{root}", azure=True) as chat:
+            assert (await ask(chat)).content == "you said: hello there"
+    assert server.headers[0]["api-key"] == "secret"
+    assert "authorization" not in server.headers[0]
+
+
 async def test_a_refusal_by_azure_names_the_server_and_the_deployment(monkeypatch):
     monkeypatch.setenv("AZURE_OPENAI_API_KEY", "secret")
     monkeypatch.setenv("OPENAI_API_VERSION", "2025-01-01-preview")

@@ -16,7 +16,8 @@ from colbench.domains.frontend.human.human import (
     PageHuman,
     compare,
 )
-from colbench.domains.frontend.human.match import similarity
+from colbench.domains.frontend.human.match import match, similarity
+from colbench.domains.frontend.human.page import take_in
 from colbench.domains.frontend.human.questions import answer
 from colbench.errors import SimulatorError
 from colbench.messages import Message
@@ -318,3 +319,27 @@ async def test_a_question_about_text_is_answered_for_a_page_without_text(
 ) -> None:
     target = await renderer.render("<h1>Welcome</h1>")
     assert answer("What does the text say?", target, []) == "There should be no text."
+
+
+def rendered(*blocks):
+    return Render(
+        key="", outcome="rendered", mode="default", width=1280, height=2000, blocks=blocks
+    )
+
+
+def test_a_picture_with_text_on_it_is_paired_only_once():
+    first = Block(kind="heading", x=100, y=20, width=400, height=40, text="Alpha beta")
+    last = Block(kind="heading", x=100, y=700, width=400, height=40, text="Gamma delta")
+    picture = Block(kind="picture", x=0, y=300, width=1280, height=200)
+    words = Block(kind="text", x=500, y=420, width=300, height=24, text="Some words on it")
+    larger, second = replace(picture, height=300), replace(picture, y=900, width=600)
+    found = match(
+        take_in(rendered(first, picture, last)),
+        take_in(rendered(first, larger, words, last, second)),
+    )
+    assert [
+        (pair.theirs.y, pair.mine.y)
+        for pair in (*found.backdrops, *found.pairs)
+        if pair.theirs.kind == "picture"
+    ] == [(300, 300)]
+    assert {block.y for block in found.surplus} == {420, 900}

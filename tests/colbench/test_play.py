@@ -310,10 +310,7 @@ def test_the_editor_starts_with_the_signature_and_its_failure_is_reported(here):
     argv = ("--task-ids", TASKS, "--out", "out")
     terminal = Terminal(*argv, EDITOR="false")
     terminal.type("/answer\r", after="> ")
-    terminal.type(
-        "/quit\r",
-        after="EDITOR false: exited with code 1; set EDITOR to another editor; nothing was sent",
-    )
+    terminal.type("/quit\r", after="the editor `false`: exited with code 1; set VISUAL or EDITOR")
     assert terminal.close()[0] == 0
     terminal = Terminal(*argv, EDITOR=str(script))
     terminal.type("/answer\r", after="> ")

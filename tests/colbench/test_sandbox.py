@@ -12,6 +12,7 @@ from sandbox_tiers import SAFE
 
 from colbench.errors import UserError
 from colbench.sandbox import CodeSandbox, Job, Limits
+from colbench.sandbox.work import Ending, Work
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 QUICK = Limits(cpu_seconds=0.3, wall_seconds=4.0)
@@ -92,6 +93,23 @@ async def test_results_of_both_namespaces_are_reported_separately(box):
     assert [call.status for call in dependent.calls["split"]] == ["error", "value"]
     alone = await box.run_one(job("def f(x): return x", "f(1)", "f(2)", namespaces=both))
     assert alone.calls["module"] == alone.calls["split"]
+
+
+async def test_all_children_must_find_that_an_answer_behaves_the_same_in_both_namespaces():
+    calls = (
+        "[f(x) for x in (1, 2)]",
+        "f(3)",
+    )  # in the namespace `split`, only the second call finds f
+    work = Work(job("def f(x): return x", *calls, namespaces=("module", "split")), QUICK)
+    work.absorb(Ending(reason="cpu", status=-9, output=b"apart\nvalue\t[1, 2]\n"))
+    work.absorb(Ending(reason="ended", status=0, output=b"same\nvalue\t3\n"))
+    assert work.left == 2, "the calls run again in the namespace `split`"
+    work.absorb(Ending(reason="ended", status=0, output=b'apart\nerror\t"NameError"\nvalue\t3\n'))
+    assert work.left == 0
+    statuses = {
+        name: [each.status for each in found] for name, found in work.result().calls.items()
+    }
+    assert statuses == {"module": ["value", "value"], "split": ["error", "value"]}
 
 
 @pytest.mark.parametrize(

@@ -332,7 +332,7 @@ async def test_https_to_a_server_without_encryption_reports_an_ssl_error():
     "spec", ["http:", "http://", "http:8000", "https://host:port", "http://h?x"]
 )
 def test_an_invalid_address_is_refused_at_once(spec):
-    with pytest.raises(UserError, match="not a URL; write http"):
+    with pytest.raises(UserError, match="not the URL of a server; write http"):
         resolve("agent", spec, {})
 
 

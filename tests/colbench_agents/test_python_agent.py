@@ -445,6 +445,12 @@ def test_an_agent_may_use_the_name_learned_for_something_else(here, learned):
     assert main([*argv, "--in-process", "--out", "in-process"]) == 0
 
 
+@pytest.mark.parametrize("flags", [["--agent", "guesser"], ["--agent", "cmd:cat"]])
+def test_agent_write_is_refused_for_an_agent_that_is_not_isolated(here, capsys, flags):
+    assert main(["eval", *flags, "--agent-write", ".", "--out", "out"]) == 2
+    assert "--agent-write: applies only to a Python agent" in capsys.readouterr().err
+
+
 def test_agent_write_is_refused_for_an_agent_in_a_sandbox(here, capsys):
     assert main(["eval", "--agent", "cmd:cat", "--agent-sandbox", "--agent-write", "."]) == 2
     assert (

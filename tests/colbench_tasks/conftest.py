@@ -1,4 +1,4 @@
-"""A small Hugging Face hub on this machine: data sets are folders, each with one commit."""
+"""A small Hugging Face hub on this machine: datasets are folders, each with one commit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 class Hub(ThreadingHTTPServer):
-    """A server of `ROOT/OWNER/NAME/…` as data set OWNER/NAME, at the commit given for it in `commits`."""
+    """A server of `ROOT/OWNER/NAME/…` as dataset OWNER/NAME, at the commit given for it in `commits`."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -36,7 +36,7 @@ class Hub(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """The few endpoints that reading a data set needs."""
+    """The few endpoints that reading a dataset needs."""
 
     server: Hub
     protocol_version = "HTTP/1.1"
@@ -117,7 +117,7 @@ def entry(root: Path, path: Path) -> dict[str, Any]:
 
 @pytest.fixture
 def hub(tmp_path: Path) -> Iterator[Hub]:
-    """Yield a hub without data sets; put them into `hub.root` and their commit into `hub.commits`."""
+    """Yield a hub without datasets; put them into `hub.root` and their commit into `hub.commits`."""
     with Hub(tmp_path / "hub") as server:
         thread = Thread(target=server.serve_forever, args=(0.01,))
         thread.start()

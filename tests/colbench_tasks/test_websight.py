@@ -55,7 +55,7 @@ def write_parquet(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 
 def write_shards(folder: Path, *bounds: int) -> list[Path]:
-    """Write Parquet files named like the data set's first files: rows `bounds[0]` to `bounds[1]`, and so on."""
+    """Write Parquet files named like the dataset's first files: rows `bounds[0]` to `bounds[1]`, and so on."""
     folder.mkdir(parents=True)
     return [
         write_parquet(

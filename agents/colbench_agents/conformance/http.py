@@ -1,4 +1,4 @@
-"""The protocol rules for an agent over HTTP. One normal dialogue checks several rules; special cases follow."""
+"""The protocol rules for an agent over HTTP. One dialogue checks several rules."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ AGAIN = "Restarts a dialogue that was never ended"
 class HTTPRules:
     """The protocol rules for an agent's server, and their checks.
 
-    `connect` creates a client of the server. `patience` is the time limit of a reply, in seconds.
+    `connect` returns a context manager that yields a client of the server. `patience` is the time limit of a reply, in
+    seconds.
     """
 
     def __init__(

@@ -79,7 +79,7 @@ class Findings:
     def rule(
         self, name: str, work: Callable[[], Awaitable[None]], *, where: str, **more: Any
     ) -> Rule:
-        """Return the rule `name`, which `work` checks.
+        """Return the rule `name`, which `work` checks. If several rules have the same `work`, it runs only once.
 
         `where`: the rule's section in docs/agent-protocol.md. `more`: further fields of the `Rule`.
         """

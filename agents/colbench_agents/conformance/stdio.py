@@ -1,4 +1,4 @@
-"""The protocol rules for an agent over standard input and output; the first dialogue also detects unsolicited lines."""
+"""The protocol rules for an agent over standard input and output. One dialogue checks several rules."""
 
 from __future__ import annotations
 
@@ -224,7 +224,11 @@ class Wire(Program):
         await asyncio.wait([draining], timeout=LAST_WAIT)
 
     async def ready(self, within: float) -> Ready:
-        """Return the program's first message. Raises AgentError if the message has another type or comes too late."""
+        """Return the program's first message.
+
+        Raises AgentError if it is not a valid `ready` message or comes too late, or if the program ends. If it is an
+        `error` message, raises the failure that it reports.
+        """
         try:
             return read_ready(await self._next(within))
         except TimeoutError as cause:
@@ -233,7 +237,10 @@ class Wire(Program):
             ) from cause
 
     async def answer(self, within: float) -> bytes:
-        """Return the program's next line. Raises AgentError if the line does not come in time."""
+        """Return the program's next line.
+
+        Raises AgentError if the line does not come in time, or if the program ends or closes its standard input.
+        """
         try:
             async with asyncio.timeout(within):
                 await self.taken()

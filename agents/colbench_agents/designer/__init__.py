@@ -1,7 +1,8 @@
 """The designer: a rule-based agent that starts from a template and applies the human's comments by rules.
 
-It knows web pages in general, but uses neither the bundled pages nor their generator. Its page is a list of things at
-positions, and each sentence of the human changes that list a little.
+It knows web pages in general, but uses neither the bundled pages nor their generator. It keeps the page as a list of
+elements with positions (`Thing`). A sentence of the human that asks for a change becomes a *wish*, which changes this
+list.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Draughtsman:
         self._max_turns = max_turns
 
     async def reply(self, dialogue: Sequence[Message]) -> Message:
-        """Return the page after applying all wishes so far."""
+        """Return the page with all wishes so far; as the answer, if the human is satisfied or it is the last turn."""
         said = [message.content for message in dialogue if message.role == "user"]
         page = design(said[0], said[1:])
         content = any(CONTENT in words for words in said[1:])

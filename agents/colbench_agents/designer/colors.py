@@ -1,4 +1,4 @@
-"""Plain color names and the colors they stand for (Tailwind's palette)."""
+"""Plain color names and the colors they stand for (Tailwind's palette, and shades of brown)."""
 
 from __future__ import annotations
 

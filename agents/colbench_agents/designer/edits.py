@@ -46,7 +46,11 @@ LONG_WORDS = ("and", "their", "services", "excellence", "professional", "respons
 
 @singledispatch
 def apply(wish: Wish, page: Page) -> None:  # noqa: ARG001 - the registered functions use it
-    """Change the page as wished; a wish about something that does not exist changes nothing."""
+    """Change the page as wished.
+
+    A wish to change a thing that is not found has no effect, except that `Recolored` then colors the area nearest to
+    its place.
+    """
     raise TypeError(type(wish).__name__)
 
 
@@ -75,7 +79,7 @@ def _back(page: Page) -> None:
 
 
 def _clear_row(page: Page, wish: Missing) -> None:
-    """Remove the template's links from a row for which the human asks for links."""
+    """Remove the template's links from the row in which the human asks for other links."""
     anchor = by_text(page, wish.place.anchor) if wish.place.anchor else None
     if anchor and wish.place.relation in ("left", "right"):
         anchor.asked = True

@@ -142,7 +142,7 @@ class Page(Struct, kw_only=True):
 
 
 def overlap(one: Thing, other: Thing) -> bool:
-    """Return True if two things partly cover each other."""
+    """Return True if two things overlap."""
     (left, right), (other_left, other_right) = one.span, other.span
     across = left < other_right and other_left < right
     return across and one.y < other.bottom and other.y < one.bottom

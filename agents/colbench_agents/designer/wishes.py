@@ -29,7 +29,7 @@ class Missing(Struct, frozen=True, kw_only=True):
     color: str | None = None
     background: str | None = None
     on_picture: bool = False
-    """True if the things should be on a picture instead of a color."""
+    """True if the things should be in front of a picture instead of a colored background."""
     width: int | None = None
     height: int | None = None
 
@@ -43,7 +43,7 @@ class Surplus(Struct, frozen=True, kw_only=True):
 
 
 class Reworded(Struct, frozen=True, kw_only=True):
-    """A wish to replace the text `mine` with the text `theirs`.
+    """A wish to replace the text `mine` of the designer's page with the human's text `theirs`.
 
     If `theirs` begins with …, only the end of `mine` is replaced, starting where the first two words of `theirs` occur.
     """

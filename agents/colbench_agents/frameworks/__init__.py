@@ -1,7 +1,7 @@
 """Using agents of other frameworks, and plain functions, without changes: `--agent my_agent.py:agent`.
 
 Each entry point of the group `colbench.frameworks` is named after a class of a framework, and refers to the adapter for
-objects of this class.
+objects of this class. The entry point `callable` refers to the adapter for functions and other callables.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class LangGraphAgent(Adapter):
 
     The reply is the last message or, if the graph was interrupted, the value of the interrupt. A graph with a
     checkpointer keeps its own state, under a `thread_id` for each dialogue; for other graphs, the adapter keeps the
-    messages. An uncompiled graph is compiled first.
+    messages. An uncompiled graph is compiled first. Raises UserError if the graph's state has no key `messages`.
     """
 
     def __init__(self, own: Any, file: str | None) -> None:

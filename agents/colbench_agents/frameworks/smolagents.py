@@ -15,9 +15,10 @@ from colbench_agents.frameworks.adapter import Adapter, said
 
 
 class SmolagentsAgent(Adapter):
-    """An adapter that calls `run` in a thread for every turn; the final answer is the reply.
+    """An agent that calls `run` in a thread for every turn; the final answer is the reply.
 
-    Each dialogue has its own copy of the agent, which keeps memory between turns; model, tools and logger are shared.
+    Each dialogue has its own copy of the user's agent, which keeps memory between turns; model, tools and logger are
+    shared. Raises UserError if the user's agent cannot be copied, or if its `executor_type` is not `local`.
     """
 
     def __init__(self, own: Any, file: str | None) -> None:

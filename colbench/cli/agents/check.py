@@ -1,7 +1,8 @@
 """`colbench agents check`: run scripted dialogues with an agent, and show which rules it follows.
 
 The rules of agents/README.md apply to every agent; the rules of docs/agent-protocol.md also apply to an agent that
-talks over stdin and stdout or HTTP. Returns 1 if a rule is broken or skipped, else 0.
+talks over stdin and stdout or HTTP. Returns 1 if a rule is broken or skipped, else 0; a rule that is only advice does
+not count as broken.
 """
 
 from __future__ import annotations
@@ -48,7 +49,10 @@ def add_to(actions: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check every rule and print the results. Return 1 if a rule is broken or skipped, else 0."""
+    """Check every rule and print the results. Return 1 if a rule is broken or skipped, else 0.
+
+    If the agent hangs, end the process with this exit code instead.
+    """
     from colbench.agent_isolation import find_agent, isolate
     from colbench.cli.agents.checking import Checking
     from colbench.progress import show_line
@@ -72,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def show(verdict: Verdict) -> None:
-    """Print a rule's outcome, with the reason and the fix if it is broken; leave skipped rules to `conclude`."""
+    """Print the outcome of a rule, with the reason and the fix if there are any; `conclude` prints skipped rules."""
     style = STYLES.get(verdict.outcome, "dim")
     if verdict.outcome == "not applicable":
         _print(verdict.outcome, style, f"{verdict.rule}: {verdict.reason}")
@@ -82,7 +86,7 @@ def show(verdict: Verdict) -> None:
 
 
 def conclude(spec: str, checking: Checking, *, as_json: bool) -> int:
-    """Print the skipped rules and the totals, and return the exit code."""
+    """Print the skipped rules and the totals or, as JSON, all rules; return the exit code."""
     from colbench.console import console
     from colbench.numbers import count
 

@@ -17,6 +17,7 @@ from colbench.interfaces import Checkable, Rule
 from colbench.participants import start
 
 Outcome = Literal["kept", "broken", "advice", "not applicable", "skipped"]
+"""`advice`: the rule is broken, but it is only advice. `skipped`: the rule could not be checked."""
 GRACE = 3.0
 """Seconds within which the check of a rule must end after it was canceled."""
 STUCK = "the agent blocks the event loop or cannot be canceled"
@@ -57,7 +58,7 @@ class Checking:
     def run(self) -> bool:
         """Check every rule. Return False if the agent hangs; the checking thread is then still running.
 
-        Raises UserError if the agent cannot be started.
+        Raises UserError, or another ColBenchError, if the agent cannot be started.
         """
         worker = Thread(target=self._work, daemon=True, name="check")
         worker.start()
@@ -96,7 +97,7 @@ class Checking:
         self._since = time.monotonic()
         missing = self._missing(needs)
         if missing:
-            self._tell(rule, "skipped", f"requires “{missing}”, which failed")
+            self._tell(rule, "skipped", f"requires “{missing}”, which was broken or skipped")
             return
         try:
             with boundary(AgentError):
@@ -112,7 +113,7 @@ class Checking:
             self._tell(rule, "not applicable" if reason else "kept", reason or "")
 
     def _missing(self, needs: Sequence[str]) -> str:
-        """Return the name of the first rule in `needs` that the agent does not follow; "" if it follows all of them."""
+        """Return the first rule in `needs` that was broken, skipped or not applicable, by name; "" if all were kept."""
         lost = (each.rule for each in self.verdicts if each.outcome not in ("kept", "advice"))
         return next((name for name in lost if name in needs), "")
 

@@ -16,8 +16,8 @@ OTHER = (
     ("local:MODEL_OR_PATH", "a model loaded into the run's own process, without a server"),
     ("cmd:COMMAND", "a program in any language, over stdin and stdout"),
     ("http://HOST:PORT", "a server in any language; also https://"),
-    ("path/to/file.py:attribute", "a class of your own"),
-    ("package.module:attribute", "an installed class"),
+    ("path/to/file.py:attribute", "your own class, function or object in a Python file"),
+    ("package.module:attribute", "your own class, function or object in a Python module"),
 )
 
 

@@ -32,7 +32,7 @@ NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9_-]*[A-Za-z0-9])?")
 
 
 class Kind(Struct, frozen=True, kw_only=True):
-    """One kind of package: a description, and commands to run in its folder."""
+    """One kind of package for an agent: its description, and commands to run in the package's folder."""
 
     what: str
     install: str
@@ -76,7 +76,8 @@ def add_to(actions: Any) -> None:
         "--kind",
         choices=KINDS,
         required=True,
-        help="a class in an installed package, a program over stdin and stdout, or a server",
+        help="python: a class in a package to install; stdio: a program that talks over stdin and stdout; "
+        "http: a server",
     )
     parser.add_argument("--to", metavar="DIR", help="folder to create (default: NAME)")
     parser.set_defaults(run=run)

@@ -40,7 +40,7 @@ FORMS_OF_MESSAGES = (
     '`message["content"]`.'
 )
 OTHER_FORM = re.compile(r"(AttributeError|TypeError): '(dict|Message)' object")
-"""Errors of code that expects the other form of messages."""
+"""Errors of code that expects dictionaries and gets objects of the class Message, or the other way around."""
 LATE = "Reply faster, or set a longer --timeout."
 REPLY_OUTSIDE = (
     "Answer each message `messages` with one message `reply`, also in the middle of a run."
@@ -49,7 +49,10 @@ PICTURE = white_picture(256)
 
 
 class AgentRules:
-    """The rules for an agent that has been started; `patience` is the time limit of one reply, in seconds."""
+    """The rules for one agent, which must be started before its dialogues are checked.
+
+    `patience` is the time limit of one reply, in seconds.
+    """
 
     def __init__(self, agent: Agent | StatefulAgent, patience: float) -> None:
         self._agent = agent

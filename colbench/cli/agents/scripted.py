@@ -47,19 +47,21 @@ class Script(Struct, kw_only=True):
 
     domain: str
     name: str = "add_up"
+    """Name that replaces `{name}` in the domain's example request, such as a function's."""
     before: str = ""
     picture: bytes = b""
     """Picture that is shown with each reply of the human."""
     turns: int = 1
     """Maximum number of the agent's turns."""
     id: str = ""
+    """ID of the episode; if empty, each dialogue gets a random one."""
 
     async def play(
         self, agent: Agent | StatefulAgent, patience: float, limit: float = FAR_OFF
     ) -> Played:
         """Run the dialogue with an agent that has `patience` seconds per reply and `limit` seconds for all replies.
 
-        An error of the agent becomes the failure; any other error is raised.
+        An error of the agent becomes `Played.failure`; any other error is raised.
         """
         request = self.before + get_domain(self.domain).example_request.format(name=self.name)
         task = Task(

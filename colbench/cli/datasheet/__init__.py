@@ -1,7 +1,8 @@
 """`colbench tasks datasheet`: describe a task set, as Markdown.
 
 The datasheet gives the origin, license, size and hash; statistics, flaws found by running the references, and
-near-duplicates; and, for tasks of known families, the success of guessing and asking. Everything is measured each time.
+near-duplicates; and, for tasks of known families, the success of guessing and asking, and how well the rule-based human
+replies. Everything is measured each time.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ def add_to(actions: Any) -> None:
     add_source(parser)
     parser.add_argument("--out", metavar="FILE", help="the file to write (default: print it)")
     parser.add_argument(
-        "--license", metavar="TEXT", help="license of the tasks; required for a task file"
+        "--license",
+        metavar="TEXT",
+        help="license of the tasks; required for a task file (default: as the source states)",
     )
     parser.add_argument(
         "--origin", metavar="TEXT", help="who made the tasks of a task file, and how"
@@ -51,7 +54,8 @@ def add_to(actions: Any) -> None:
         "--sample",
         metavar="N",
         default=str(SAMPLE),
-        help=f"play, and render, only the first N tasks; 0: none (default: {SAMPLE})",
+        help="maximum number of tasks to play and, in frontend design, of pages to render; 0: none "
+        f"(default: {SAMPLE})",
     )
     add_overwrite(parser)
     add_config_flags(parser, only=FLAGS)

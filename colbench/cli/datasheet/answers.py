@@ -1,5 +1,6 @@
-"""Shares of questions that the rule-based human answers well: plain ones with the right fact, unrelated ones with none.
+"""Shares of questions that the rule-based human answers well.
 
+A plain question about a hidden decision should get the fact of this decision, and an unrelated question no fact.
 The plain questions come from the task families, and the human knows their wordings.
 `tests/colbench/test_facts_held_out.py` measures the human's answers to unknown wordings.
 """

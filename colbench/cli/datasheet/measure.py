@@ -26,7 +26,7 @@ class Measured(Struct, frozen=True, kw_only=True):
     tasks: int
     malformed: int
     sha256: str
-    """Hash of the set as `colbench tasks export` writes it."""
+    """Hash of the set as JSON lines, as `colbench tasks export --format jsonl` writes them."""
     numbers: Numbers
     similar: int
     """Number of requests that are near-duplicates of an earlier one."""
@@ -43,7 +43,8 @@ async def measure(
 ) -> Measured:
     """Measure a task set.
 
-    Only the first `sample` tasks are played. In domains with slow references, only the references of these tasks run.
+    Of the tasks of known families, only the first `sample` are played. Of a domain with slow references, only the
+    references of the first `sample` tasks run.
     `malformed`: the number of malformed rows, which is copied into the result.
     """
     by_domain = group_by_domain(tasks)

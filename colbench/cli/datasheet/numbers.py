@@ -27,16 +27,17 @@ class Numbers(Struct, frozen=True, kw_only=True):
     """The counts of a task set."""
 
     families: Mapping[str, int]
-    """Number of tasks by family; empty if no task names one."""
+    """Number of tasks by family; empty if no task has a family."""
     difficulty: Mapping[int, int]
-    """Number of tasks by the number of hidden decisions; empty if no task has facts."""
+    """Number of tasks by the number of hidden decisions; tasks without hidden decisions are left out."""
     stated: int
     """Number of decisions that the requests state, over all tasks."""
     lengths: Mapping[str, Spread]
+    """Spread of the sizes of requests and of hidden parts, by part and unit, such as `request, words`."""
 
 
 def count_all(by_domain: Mapping[str, Sequence[Task]]) -> Numbers:
-    """Return the counts over all tasks, and the lengths by domain. Every domain must have a task."""
+    """Return the counts over all tasks. Lengths of hidden parts are by domain; every domain must have a task."""
     tasks = [task for chosen in by_domain.values() for task in chosen]
     return Numbers(
         families=_sorted(task.family for task in tasks if task.family),

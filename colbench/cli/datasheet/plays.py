@@ -1,11 +1,14 @@
-"""Success of guessing, of asking, and of asking with one question forbidden, on tasks of known families.
+"""Success of guessing, of asking, and of asking with one decision forbidden, on tasks of known families.
 
 The constant policy asks nothing. For each decision that the request leaves open, it takes the choice that is most
-frequent among the family's tasks that hide the decision. It is chosen in hindsight, so no learned constant policy does
-better on any decision. The agent `interviewer` plays each task once with all its questions, once without questions, and
-once for each hidden decision without questions about that decision. It assumes the usual choice for a decision that it
-does not ask about. If this is a single decision, it should solve the task if and only if that choice is right. Answers
-are scored in the domain's first scoring mode.
+frequent among the family's tasks that hide the decision. These choices are made in hindsight, so on these tasks no
+other constant policy is right more often about any decision.
+
+The agent `interviewer` plays each task once with all its questions, once without questions, and once for each hidden
+decision without questions about that decision. It assumes the usual choice for a decision that it does not ask about.
+If only one decision is forbidden, it should solve the task if and only if the usual choice of this decision is right.
+
+Answers are scored in the domain's first scoring mode.
 """
 
 from __future__ import annotations
@@ -74,7 +77,7 @@ async def play_all(
 
         async def one(task: Task, design: Design) -> Played:
             played = await _Table(task, design, scorers[task.domain]).played(
-                frequent[task.family], fitted=sizes[task.family] >= FITTED
+                frequent.get(task.family, {}), fitted=sizes[task.family] >= FITTED
             )
             done()
             return played

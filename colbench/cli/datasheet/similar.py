@@ -19,6 +19,7 @@ from colbench.task import SIGNATURE
 RUN = 3
 """Number of words in a run (a shingle)."""
 SIMILAR = Fraction(4, 5)
+"""Minimum similarity of near-duplicates."""
 WORD = re.compile(r"\w+")
 Runs = frozenset[tuple[str, ...]]
 
@@ -40,7 +41,10 @@ def near_duplicates(requests: Sequence[str]) -> int:
 
 
 def _runs(request: str) -> Runs:
-    """Return all sequences of `RUN` consecutive words in a request up to its signature, in lower case."""
+    """Return all sequences of `RUN` consecutive words in a request up to its signature, in lower case.
+
+    If there are fewer than `RUN` words, the only sequence has all of them.
+    """
     words = WORD.findall(SIGNATURE.split(request)[0].lower())
     last = max(len(words) - RUN, 0)
     return frozenset(tuple(words[start : start + RUN]) for start in range(last + 1))

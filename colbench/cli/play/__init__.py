@@ -49,7 +49,7 @@ def add_to(commands: Any) -> None:
         dest="role",
         choices=("agent", "human"),
         default="agent",
-        help="your role (default: agent); --human or --agent sets the other side",
+        help="your role (default: agent); --human or --agent sets who plays the other role",
     )
     add_config_flags(parser, only=FLAGS)
     parser.add_argument(

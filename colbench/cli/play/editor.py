@@ -1,4 +1,4 @@
-"""Editing a message in the editor that the environment variable VISUAL or EDITOR sets."""
+"""Editing a message in the editor that the environment variable VISUAL or, if that is not set, EDITOR names."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ def editor() -> list[str]:
     try:
         return shlex.split(named)
     except ValueError as cause:
-        raise UserError(f"EDITOR {named}: {cause}") from cause
+        raise UserError(
+            f"the editor `{named}`: {cause}; set VISUAL or EDITOR to another command"
+        ) from cause
 
 
 async def edit(draft: str, suffix: str) -> str:
     """Let the person edit a draft in a temporary file with this suffix, and return the result.
 
-    Raises UserError if the editor cannot be started, or exits with a nonzero code.
+    An editor must be set. Raises UserError if it cannot be started, or exits with a nonzero code.
     """
     with _draft(draft, suffix) as file, _left_to_the_editor():
         await _run([*editor(), str(file)])
@@ -37,7 +39,9 @@ async def _run(command: list[str]) -> None:
     try:
         process = await asyncio.create_subprocess_exec(*command)
     except OSError as cause:
-        raise UserError(f"EDITOR {command[0]}: cannot be started: {cause.strerror}") from cause
+        raise UserError(
+            f"the editor `{command[0]}`: cannot be started: {cause.strerror}; set VISUAL or EDITOR to another one"
+        ) from cause
     try:
         code = await process.wait()
     finally:
@@ -45,7 +49,7 @@ async def _run(command: list[str]) -> None:
             process.terminate()
     if code:
         raise UserError(
-            f"EDITOR {command[0]}: exited with code {code}; set EDITOR to another editor"
+            f"the editor `{command[0]}`: exited with code {code}; set VISUAL or EDITOR to another one"
         )
 
 

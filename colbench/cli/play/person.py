@@ -1,4 +1,4 @@
-"""The person at the terminal as one of the two sides of a dialogue."""
+"""The person at the terminal as the agent or the human of a dialogue."""
 
 from __future__ import annotations
 

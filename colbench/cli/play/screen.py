@@ -55,7 +55,7 @@ def your_turn(turn: int, most: int, domain: str) -> None:
 
 
 def hidden(task: Task, *, reference: bool = True) -> None:
-    """Print the hidden decisions or, if the task has none, the hidden information.
+    """Print the hidden decisions or, if the task has none, the hidden information unless it is just the reference.
 
     If `reference` is True, also print the reference.
     """
@@ -91,7 +91,7 @@ def end(rollout: Rollout, mode: str, *, answer: bool) -> None:
 
 
 class Waiting:
-    """A sign that the other side is working, shown from `start` to `stop`, but only in a terminal."""
+    """A sign that the person must wait, for the other participant or the scorer; shown only in a terminal."""
 
     def __init__(self) -> None:
         self._status: Status | None = None

@@ -19,7 +19,7 @@ PAGE = "compare.html"
 """The page that compares the runs, next to their folders."""
 NAME = re.compile(r"[A-Za-z0-9_][\w.+-]*")
 LONGEST = 80
-"""Maximum number of characters in a name made from settings."""
+"""Maximum number of characters in the name of a run whose table `[[run]]` has no `name`."""
 
 
 class SweepRun(Struct, frozen=True, kw_only=True):
@@ -33,7 +33,8 @@ class SweepRun(Struct, frozen=True, kw_only=True):
 def read_sweep(path: Path, environment: Mapping[str, str]) -> list[SweepRun]:
     """Return the runs of a sweep's file; settings of `[[run]]` override environment variables, which override `[base]`.
 
-    Raises UserError, which names the file, the table and the key, if the file contains a mistake.
+    Raises UserError if the file cannot be read, or if the file or an environment variable contains a mistake; the
+    message names the place of the mistake.
     """
     content = read_file(path, "FILE")
     _require_tables(path, content)
@@ -71,7 +72,11 @@ def _require_tables(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def _name(table: Mapping[str, Any], own: Mapping[str, Any], place: str) -> str:
-    """Return the name of a run's folder: `name` in the table, or else a name made from the run's own settings."""
+    """Return the name of a run's folder: `name` in the table `[[run]]` or, without this key, a generated name.
+
+    The generated name is made from the run's own settings (`own`); it is `base` if the run has no settings of its own.
+    Raises UserError, which begins with `place`, if `name` cannot be used.
+    """
     name = table.get("name")
     if name is None:
         return "-".join(_words(own))[:LONGEST].strip("-.") or "base"
@@ -88,7 +93,10 @@ def _name(table: Mapping[str, Any], own: Mapping[str, Any], place: str) -> str:
 
 
 def _words(own: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the parts of a name: the values of agent, human and tasks, and `KEY-VALUE` for every other setting."""
+    """Yield the parts of the generated name of a run with the settings `own`.
+
+    They are the values of agent, human and tasks, and `KEY-VALUE` for every other setting.
+    """
     for key, value in own.items():
         if isinstance(value, dict):
             yield from _words(value)
@@ -110,5 +118,6 @@ def _require_different(path: Path, runs: Sequence[SweepRun]) -> None:
         if each in selections[:place]:
             other = names[selections.index(each)]
             raise UserError(
-                f"{path}: the runs {other} and {names[place]} have the same settings; change one, such as `seed`"
+                f"{path}: the runs {other} and {names[place]} have the same settings, except perhaps some that cannot "
+                "change results, such as a server's URL; change another setting, such as `seed`"
             )

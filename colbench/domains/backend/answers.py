@@ -88,7 +88,10 @@ def _default(answer: str) -> str:
 
 
 def _inside(fence: re.Match[str]) -> str:
-    """Return the code in a fence. A fence at the end of a line of code closes it only if no separate line does."""
+    """Return the code in a fenced block.
+
+    A closing fence at the end of a line of code counts only if no line consists of a closing fence.
+    """
     code = fence["code"]
     if fence["after"] is None or fence["after"].strip(" \t\r`~"):
         ends = (end for end in _LINE_END.finditer(code) if end[1].startswith(fence["fence"]))
@@ -98,7 +101,7 @@ def _inside(fence: re.Match[str]) -> str:
 
 
 def _without_preface(text: str) -> str:
-    """Return the text after the last line of prose above the first definition."""
+    """Return the text after the last line of prose above the first definition; without such a line, the whole text."""
     definition = _DEFINITION.search(text)
     if definition is None:
         return text

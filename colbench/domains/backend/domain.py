@@ -120,7 +120,7 @@ class BackendDomain(Domain):
         return {"constant": {"success": float(share == 1), "tests_passed": share}}
 
     def draft(self, dialogue: Sequence[str]) -> Draft:
-        """Return the first line (`def`) of the requested function."""
+        """Return the first line (`def`) of the requested function; an empty text if the request has no signature."""
         found = SIGNATURE.findall(dialogue[0])
         return Draft(text=f"{found[-1]}:\n    " if found else "", suffix=".py", required=True)
 

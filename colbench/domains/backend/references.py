@@ -1,8 +1,8 @@
 """Expected values of the hidden tests, computed once per task from its reference and kept by the harness.
 
 The computation runs the reference twice in the sandbox, the second time with a different hash seed, random seed and
-clock. A call with two different results is `unstable`. A call that fails both times, or whose value cannot be
-compared, is `unscorable`.
+clock. If a call times out, both runs are repeated once. A call with two different results is `unstable`. A call that
+fails in the same way both times, or whose value cannot be compared, is `unscorable`.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _columns(first: JobResult, second: JobResult) -> Columns:
 
 
 def _merged(first: Columns, second: Columns) -> Columns:
-    """Return the results in `first`; for calls that were late or skipped there, return those in `second`."""
+    """Return the results in `first`; for calls that timed out or were skipped there, return those in `second`."""
     late = {"timeout", "skipped"}
     return tuple(
         tuple(again if value.status in late else value for value, again in zip(*both, strict=True))

@@ -1,6 +1,6 @@
 """Vetting of tasks that a model wrote: the request must reveal little, and the calls must distinguish answers.
 
-The reference runs twice in the sandbox, as for scoring, and never in this process.
+The reference runs only in the sandbox, as for scoring, and never in this process.
 """
 
 from __future__ import annotations

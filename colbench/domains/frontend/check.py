@@ -127,7 +127,10 @@ def _unscored(task: Task, flaw: str, steady: bool = True) -> TaskCheck:
 
 
 def _worth(score: Score) -> float | None:
-    """Return the lowest metric of a score: 1 for a page compared with itself, and 0 for a missing page."""
+    """Return the lowest metric of a score; None if the score has no metrics.
+
+    It is 1 for a page compared with itself, and 0 for a missing page.
+    """
     return min(score.metrics.values()) if score.metrics else score.value
 
 

@@ -62,10 +62,10 @@ def find_clip(
 class ClipEncoder:
     """CLIP's image encoder with the paper's weights, or those in `weights` (see `find_weights`).
 
-    `device`: `cpu`, `cuda` (or `cuda:1`), or `auto` for a GPU if one is available. `batch`: number of pictures per
-    forward pass. The encoder is an async context manager; closing it ends its threads. The constructor raises
-    MissingWeightsError if the weights are missing, UserError if they cannot be used, and DeviceError if the device
-    cannot be used.
+    `device`: `cpu`, `cuda` (or `cuda:1`), or `auto` for a GPU if one is available. `batch`: maximum number of views in
+    one forward pass, by default 16 on the CPU and 32 on a GPU. The encoder is an async context manager; closing it ends
+    its threads. The constructor raises MissingWeightsError if the weights are missing, UserError if they cannot be
+    used, and DeviceError if the device cannot be used.
     """
 
     def __init__(

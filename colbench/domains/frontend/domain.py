@@ -22,7 +22,7 @@ from colbench.rollout import Rollout
 from colbench.task import Fact, Task
 
 LONGEST_PAGE = 2_000_000
-"""Maximum length of a page in characters; a longer page is not scored."""
+"""Maximum length of a page in characters; a longer page is not rendered and scores 0."""
 COPIED = 0.9
 """Minimum share of the design's hidden token sequences that a page must contain to count as a copy."""
 LEAST_RUNS = 20
@@ -74,9 +74,9 @@ class FrontendDomain(Domain):
             name="layout",
             label="layout",
             role="fallback",
-            description="agreement of everything visible: sizes, words, positions, colors",
+            description="mean of blocks, text, position and color",
         ),
-        Metric(name="block", label="blocks", description="area of the blocks that both pages have"),
+        Metric(name="block", label="blocks", description="blocks that both pages have, by size"),
         Metric(name="text", label="text", description="words of matching blocks that agree"),
         Metric(
             name="position",
@@ -174,7 +174,7 @@ class FrontendDomain(Domain):
         return html_items(source)
 
     def source(self, answer: str) -> str:
-        """Return the page that is scored; "" if the answer contains no page or the page is too long."""
+        """Return the page in an answer; "" if the answer contains no page or the page is too long to be rendered."""
         page = extract_page(answer) or ""
         return page if len(page) <= LONGEST_PAGE else ""
 
@@ -247,7 +247,7 @@ class FrontendDomain(Domain):
     async def check(
         self, tasks: Sequence[Task], config: RunConfig, done: Callable[[], None]
     ) -> list[TaskCheck]:
-        """Check that two renders of every design are equal, and that the design scores 1 and an empty page 0."""
+        """Check that two renders of every design are equal, and that the design scores 1 and an empty answer 0."""
         from colbench.domains.frontend.check import check_pages
 
         return await check_pages(tasks, config, make_clip(config), done)

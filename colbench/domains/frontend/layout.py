@@ -1,8 +1,8 @@
 """Agreement of two pages block by block, after Design2Code (arXiv 2403.03163), from the browser's own layout.
 
-The blocks of both pages are paired so that the sum of similarities is maximal (optimal assignment). Texts are paired
-with texts by content; pictures with pictures, areas with areas and empty inputs with empty inputs by position and size.
-A pair with less than half the possible similarity is dropped.
+The blocks of both pages are paired so that the sum of similarities is maximal (optimal assignment). Blocks with text
+are paired by content. Pictures, areas, empty inputs and empty buttons are paired with blocks of the same kind, by
+position and size. Two blocks whose similarity is below `LEAST` are never paired.
 
 Each measure is the share of both pages that agrees: the sum of the pairs' agreements, weighted by the sizes of both
 blocks, divided by the sum of the sizes of all blocks of both pages. Design2Code takes means over the paired blocks
@@ -35,21 +35,27 @@ LEAST = 0.5
 NEARBY = 0.1
 """Weight of nearness relative to that of equal text, so that the nearer of two equal links is chosen for a pair."""
 MOST_BLOCKS = 1000
-"""Maximum number of blocks of a page that are compared, in reading order; no described design has this many."""
+"""Maximum number of blocks of a page that are compared, in reading order; pages of known task sets have fewer."""
 MOST_TEXT = 1000
 """Maximum number of characters that are compared in a block's text."""
 
 
 class Agreement(Struct, frozen=True, kw_only=True):
-    """The agreement of two pages. Each measure is in [0, 1]: 1 for equal pages, 0 if exactly one page is empty."""
+    """The agreement of two pages. Each measure is in [0, 1]: 1 for equal pages, 0 if exactly one page is empty.
+
+    The text below each field defines the agreement of one pair of blocks, from which the measure is computed. If both
+    pages lack blocks to which `text` or `color` applies, the measure is the same as `block`.
+    """
 
     block: float
     """Size: the size of the smaller block of a pair, divided by the mean size of both."""
     text: float
     """Words: the Sørensen-Dice coefficient of the pair's character bigrams, ignoring case."""
     position: float
-    """Position: one minus the horizontal or vertical distance of the centers, whichever is greater, as a share of the
-    larger page."""
+    """Position: one minus the horizontal or vertical distance of the centers, whichever is greater.
+
+    The distances are shares of the width and the height of the larger page.
+    """
     color: float
     """Color: one minus CIEDE2000 / 100 of the backgrounds; for text, averaged with that of the text colors."""
 

@@ -23,7 +23,7 @@ class FrontendResources(Resources):
     """A renderer and, if CLIP's weights are available, the encoder for the cosine similarity of pages.
 
     The constructor raises UserError if the browser is missing. The first use of `clip` raises UserError if the weights
-    are invalid.
+    or the device cannot be used.
     """
 
     def __init__(self, config: RunConfig, tasks: Sequence[Task]) -> None:

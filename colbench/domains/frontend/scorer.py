@@ -76,11 +76,11 @@ class FrontendScorer:
     async def score_replies(
         self, task: Task, shown: Sequence[str], replies: Sequence[str | None]
     ) -> list[Followed | None]:
-        """Return, for each turn, how the agent's next page treats the differences that the human named.
+        """Return, for each turn, what the agent's next page did about the differences that the human named.
 
-        `shown`: the agent's message in each turn. `replies`: the human's replies. Only differences named in the exact
-        words of the rule-based human count. Raises RenderError if the browser fails, ScorerError if the target cannot
-        be rendered.
+        `shown`: the agent's message in each turn; for the last turn, the answer. `replies`: the human's replies. Only
+        differences named in the exact words of the rule-based human count; see `all_followed`. Raises RenderError if
+        the browser fails, ScorerError if the target cannot be rendered.
         """
         pages = [extract_page(text) for text in shown]
         target, *made = await asyncio.gather(

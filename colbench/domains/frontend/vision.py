@@ -23,7 +23,7 @@ SPEAKERS = {"user": "Person", "assistant": "Designer"}
 FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,}|~{3,}).*\n?", re.M)
 PAGE = "[a page]"
 QUOTED_CHARS = 2000
-"""Maximum number of characters that the human sees of a designer's message; its page does not count."""
+"""Maximum number of characters that the human sees of each earlier message; the page in it does not count."""
 
 ONE_PICTURE = "The picture shows the page that you have in mind. The designer has shown you no page this time."
 TWO_PICTURES = (
@@ -42,9 +42,9 @@ NOT_SEEN: dict[RenderOutcome, str] = {
 class VisionHuman:
     """A human who sees pages as pictures: the target page, and the page in the agent's last message.
 
-    If the browser cannot render the agent's page, a fixed reply says so; otherwise the reply includes that page's
-    picture. The placeholders of the prompt are `{problem_description}`, `{pictures}` (what the pictures show) and
-    `{dialogue_history}`.
+    A reply to a message with a page includes the page's picture. If the browser cannot render the page, a fixed reply
+    says so instead. The placeholders of the prompt are `{problem_description}`, `{pictures}` (what the pictures show)
+    and `{dialogue_history}`.
     """
 
     def __init__(self, chat: ChatModel, voice: Voice) -> None:
@@ -59,7 +59,7 @@ class VisionHuman:
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
         """Return the model's reply as the human.
 
-        Raises SimulatorError if the model says nothing or the target cannot be rendered, RenderError if the browser
+        Raises SimulatorError if the model gives no reply or the target cannot be rendered, RenderError if the browser
         fails.
         """
         page = extract_page(dialogue[-1].content)

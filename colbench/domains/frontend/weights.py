@@ -69,7 +69,7 @@ class Weights(Struct, frozen=True, kw_only=True):
 def find_weights(source: Path | None = None, *, allow_unpinned: bool = False) -> Weights:
     """Find the weights in `source` or, if it is None, OpenAI's weights in the cache or on the network.
 
-    `source`: a file (`.pt`, `.safetensors`, `.bin`), or a folder with such a file and an `open_clip_config.json`.
+    `source`: a weights file, or a folder with a weights file (see `SUFFIXES`) and an `open_clip_config.json`.
     Raises MissingWeightsError if `source` is None and the download failed, or if open_clip is not installed; UserError
     if `source` cannot be used; OtherWeightsError if the hash is not the paper's, unless `allow_unpinned` is set.
     """
@@ -115,7 +115,10 @@ def fetch(address: str = ADDRESS, cache: Path = CACHE, patience: float = PATIENC
 
 
 def _check_reachable(address: str, patience: float) -> None:
-    """Raise OSError if a URL is not reached within `patience` seconds; open_clip's download has no time limit."""
+    """Raise OSError if a URL is not reached within `patience` seconds, or if HF_HUB_OFFLINE is set.
+
+    The check comes before the download because open_clip's download has no time limit.
+    """
     if os.environ.get("HF_HUB_OFFLINE", "0").upper() in {"1", "ON", "YES", "TRUE"}:
         raise OSError("HF_HUB_OFFLINE is set")
     request = urllib.request.Request(address, method="HEAD")  # noqa: S310
@@ -124,7 +127,7 @@ def _check_reachable(address: str, patience: float) -> None:
 
 
 def _file_in(source: Path) -> Path:
-    """Return the weights file that `source` is or contains."""
+    """Return the weights file that `source` is or contains. Raises UserError if none is found."""
     if source.is_file():
         return source
     if not source.is_dir():
@@ -161,7 +164,7 @@ def load_tower(weights: Weights) -> Module:
             tower: Module = CLIP(**config).visual
     except Exception as cause:
         raise UserError(
-            f"{weights.config}: not a standard CLIP configuration: {describe_exception(cause)}"
+            f"{weights.config or MODEL}: not a standard CLIP configuration: {describe_exception(cause)}"
         ) from cause
     try:
         tower.load_state_dict(read_visual(weights), strict=True, assign=True)

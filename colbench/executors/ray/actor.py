@@ -8,6 +8,7 @@ import socket
 from collections.abc import Mapping
 from contextlib import suppress
 
+from colbench.errors import UserError
 from colbench.executors.worker_process import WorkerProcess
 from colbench.version import __version__
 
@@ -16,14 +17,14 @@ CHUNK = 1 << 20
 
 
 class NodeActor:
-    """One worker on a node; all methods except `start` require that the worker was started."""
+    """The actor of one worker on a node; all methods except `start` require that the worker was started."""
 
     async def start(self, version: str, folder: str, environment: Mapping[str, str]) -> str:
         """Start the worker, unless this node's version of ColBench differs from the run's.
 
-        Return an error message if the versions differ, else an empty string. `version` is the run's version, `folder`
-        is the folder in which the run was started, and `environment` contains variables that the worker needs. Raises
-        UserError if the worker's process cannot start.
+        Return an error message if the versions differ or the worker's process cannot start, else an empty string.
+        `version` is the run's version, `folder` is the folder in which the run was started, and `environment` contains
+        variables that the worker needs.
         """
         if version != __version__:
             return f"has ColBench {__version__}, but the run has {version}"
@@ -32,8 +33,11 @@ class NodeActor:
         ours, theirs = socket.socketpair()
         self._reader, self._writer = await asyncio.open_connection(sock=ours)
         self._process = WorkerProcess(environment)
-        with theirs:
-            await self._process.start(theirs)
+        try:
+            with theirs:
+                await self._process.start(theirs)
+        except UserError as error:
+            return f"cannot run a worker: {error}"
         return ""
 
     async def read(self) -> bytes:

@@ -47,7 +47,10 @@ class Place(Struct, frozen=True, kw_only=True):
 
 
 class RayExecutor(RemoteExecutor):
-    """An executor that runs the dialogues on the nodes of a cluster, with `processes` workers on each node."""
+    """An executor that runs the dialogues on the nodes of a cluster.
+
+    Each node has `processes` workers, but at most one for each of its CPU cores.
+    """
 
     def __init__(self, plan: Plan, processes: int) -> None:
         super().__init__(plan)
@@ -137,7 +140,7 @@ class RayExecutor(RemoteExecutor):
                 here, there = ours[part].get(name), values.get(name)
                 if here != there:
                     raise UserError(
-                        f"{self._cluster.flag}: the node {node.name} has {part} {name} = {there}, but "
+                        f"{self._cluster.flag}: {node.name} has {part} {name} = {there}, but "
                         f"the run has {here}; install the same software here and on every node"
                     )
         self._ready = first

@@ -35,7 +35,7 @@ class NodeHost:
     async def start(self, end: socket.socket) -> None:
         """Start the process on the node, and relay messages between the process and the socket `end`.
 
-        Raises UserError if the node lacks the run's version of ColBench, or is lost.
+        Raises UserError if the node lacks the run's version of ColBench, is lost, or cannot start the process.
         """
         from ray.exceptions import RayError
 

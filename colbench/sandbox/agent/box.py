@@ -27,7 +27,7 @@ _BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from inside.agent import m
 
 
 class Sandbox(ABC):
-    """A sandbox for one command, whose processes cannot see the files in `hidden`.
+    """A sandbox for one command. The processes in it cannot see the files in `hidden`.
 
     The constructor raises SandboxError if bubblewrap is not installed.
     """
@@ -127,8 +127,8 @@ class AgentSandbox(Sandbox):
 class OpenSandbox(Sandbox):
     """A sandbox with network access and read-only access to every file except those with tasks.
 
-    `named`: files of the agent, visible even in /tmp or a hidden checkout. `writable`: folders that the agent may write
-    to, in addition to its own /tmp.
+    `named`: words that may name files of the agent, which are visible even in /tmp or a hidden checkout. `writable`:
+    folders that the agent may write to, in addition to its own /tmp, /var/tmp and /run.
     """
 
     def __init__(

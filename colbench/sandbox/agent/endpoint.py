@@ -25,7 +25,10 @@ class Endpoint(Struct, frozen=True):
 
 
 def read_endpoint(text: str) -> Endpoint:
-    """Return the host and port in HOST:PORT or in a URL. Raises UserError if the text has neither form."""
+    """Return the host and port in HOST:PORT or in a URL; a URL without a port has the default port of http or https.
+
+    Raises UserError if the text has neither form, or if it has no host or port.
+    """
     address = text if "://" in text else f"//{text}"
     try:
         parts = urlsplit(address)

@@ -27,7 +27,7 @@ class Hidden(Struct, frozen=True):
     places: tuple[Path, ...]
     """Paths that are never visible, including their contents."""
     checkouts: tuple[Path, ...]
-    """Source checkouts that contain tasks; only folders in them that belong to the agent remain visible."""
+    """Source checkouts that contain tasks; in them, only the files that a `View` shows remain visible."""
 
     @property
     def packages(self) -> set[str]:
@@ -116,7 +116,7 @@ def _checkout(package: Path) -> Iterator[Path]:
 
 
 def _sources(spec: str) -> Iterator[Path]:
-    """Yield the files that a task source names."""
+    """Yield the files and folders that a task source names."""
     for part in (spec, spec.partition(":")[2]):
         path = Path(part).expanduser()
         if part and path.exists():

@@ -1,4 +1,8 @@
-"""The files that an isolated agent can see: the system, its program's installation, and files named in its command."""
+"""The files that an isolated agent can see.
+
+In an `AgentSandbox`, these are the system, the installation of its program, and files named in its command
+(`find_view`). In an `OpenSandbox`, they are all files that are not hidden (`find_open_view`).
+"""
 
 from __future__ import annotations
 
@@ -22,19 +26,18 @@ SYSTEM = (
     "/etc/pki/tls/certs", "/etc/pki/tls/openssl.cnf", "/etc/protocols", "/etc/services", "/etc/ssl/cert.pem",
     "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/timezone",
 )  # fmt: skip
-"""Programs, libraries and settings without secrets. The files for name servers, hosts and users are generated instead.
-"""
+"""Programs, libraries and settings without secrets. `agent_view.settings` returns the files for hosts and users."""
 _COMMON = (
     "/", "/boot", "/etc", "/home", "/media", "/mnt", "/opt", "/root", "/srv", "/tmp", "/usr", "/var", "/var/tmp",  # noqa: S108
 )  # fmt: skip
-"""Folders that, like the home folder, are never shown as a whole."""
+"""Shared folders: like the home folder, none of them is shown as a whole because of a file in it."""
 _NEVER = ("/dev", "/proc", "/run", "/sys")
 PRIVATE_PLACES = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - each agent has its own
 _NOT_OPEN = ("/dev", "/proc", "/run", "/tmp")  # noqa: S108 - the agent has its own
 """Top-level folders that are not shown, because an agent gets its own version of each."""
 _NAME_SERVERS = "/etc/resolv.conf"
 _SCRIPTS = 4
-"""Maximum length of a chain of programs in which the first line of each script names the next program."""
+"""Maximum number of programs in a chain in which the first line of each script names the next program."""
 
 
 class View(Struct, frozen=True):
@@ -70,8 +73,10 @@ def find_view(command: Sequence[str], named: Sequence[str], hidden: Hidden) -> V
 def find_open_view(named: Sequence[str], hidden: Hidden) -> View:
     """Return the view of an agent that may read everything except hidden files.
 
-    The whole file tree is visible. The files in `named`, the Python of this process and the packages of ColBench are
-    visible even inside hidden checkouts or /tmp.
+    The whole file tree is visible, except folders of which the agent gets its own version, such as /tmp. Some files are
+    visible even there or inside hidden checkouts: those in `named`, the Python of this process, the ColBench packages
+    without tasks, and the programs in `TOOLS`. So is the current folder, unless it is a shared folder or in a hidden
+    checkout.
     """
     places = [place for word in _places(named) for place in _with_neighbors(word, hidden)]
     here = Path.cwd()
@@ -87,7 +92,10 @@ def find_open_view(named: Sequence[str], hidden: Hidden) -> View:
 
 
 def runtime(hidden: Hidden) -> list[Path]:
-    """Return the Python of this process, its module search paths, and the ColBench packages that contain no tasks."""
+    """Return the Python of this process, its module search path, and the ColBench packages that contain no tasks.
+
+    Folders of the search path inside hidden checkouts are left out.
+    """
     entries = [Path(entry) for entry in sys.path if entry and Path(entry).exists()]
     found = [Path(sys.prefix), Path(sys.base_prefix)]
     found += [entry for entry in entries if not hidden.in_checkout(entry.resolve())]
@@ -96,7 +104,7 @@ def runtime(hidden: Hidden) -> list[Path]:
 
 
 def _tools() -> Iterator[Path]:
-    """Yield the programs that the variables in `TOOLS` name, and the folders of their installations."""
+    """Yield the programs that the environment variables in `TOOLS` name, with their interpreters and installations."""
     for program in (each for name in TOOLS for each in _programs(os.environ.get(name, ""))):
         yield program
         yield from _installation(program)
@@ -111,14 +119,17 @@ def _with_neighbors(path: Path, hidden: Hidden) -> Iterator[Path]:
 
 
 def _programs(word: str) -> Iterator[Path]:
-    """Yield the program that a word names and, for a script, its interpreter."""
+    """Yield the program that a word names and, for a script, its interpreter, which may also be a script."""
     for _ in range(_SCRIPTS):
         found = shutil.which(word)
         if not found:
             return
         yield Path(found).absolute()
-        with open(found, "rb") as file:
-            first = file.readline(256)
+        try:
+            with open(found, "rb") as file:
+                first = file.readline(256)
+        except OSError:  # some programs, such as sudo, may be run but not read
+            return
         words = first[2:].decode(errors="replace").split() if first.startswith(b"#!") else []
         if words and Path(words[0]).name == "env":
             words = [word for word in words[1:] if not word.startswith("-")]
@@ -163,7 +174,10 @@ def _is_own(folder: Path) -> bool:
 
 
 def _installation(program: Path) -> Iterator[Path]:
-    """Yield the folders of the installation that a program belongs to: a virtual environment, Python or Node.js."""
+    """Yield the folders of the installation that a program belongs to: Python, Node.js or conda.
+
+    For a virtual environment, these are its folder and that of the Python on which it is based.
+    """
     for place in dict.fromkeys((program, program.resolve())):
         prefix = place.parent.parent
         settings = prefix / "pyvenv.cfg"

@@ -2,7 +2,8 @@
 
 A file begins with a line that describes its class. Each attack follows a line `#### aim: name`, where the aim is what
 the attack achieves without isolation. `CANARY_FOLDER`, `CANARY_PORT` and `CANARY_SOCKET` stand for the targets that a
-`Canary` watches. Except in class `text`, the source is put into a code fence, as in the answers of models.
+`Canary` watches, and `REPEATED_LETTERS` and `REPEATED_BLANKS` for long texts. Except in class `text`, the source is put
+into a code fence, as in the answers of models.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _SOURCES = Path(__file__).parent / "sources"
 
 
 class Attack(Struct, frozen=True, kw_only=True):
-    """An answer that tries to score more than it deserves (or, as a control, an honest one)."""
+    """An answer that tries to cheat or to do other harm (or, as a control, an honest one)."""
 
     name: str
     kind: str

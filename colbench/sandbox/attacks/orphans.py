@@ -17,7 +17,7 @@ _MEMORY = re.compile(r"^Rss(?:Anon|Shmem):\s+(\d+) kB$", re.MULTILINE)
 
 @contextmanager
 def adopting_orphans() -> Iterator[None]:
-    """Make orphaned processes children of this process, and kill those that are left at the end."""
+    """Make orphaned descendants children of this process; at the end, kill all descendants started in the meantime."""
     prctl = ctypes.CDLL(None).prctl
     before = descendants(os.getpid())
     prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

@@ -22,7 +22,7 @@ from .agent_network import forward, listen
 from .agent_view import HOME, TOOLS, settings, view
 
 _PASSED = ("PATH", "LANG", "LANGUAGE", "TZ", "TERM", "PYTHONUNBUFFERED")
-"""Environment variables that an agent always gets, in addition to `LC_…`."""
+"""Environment variables that an agent in an `AgentSandbox` always gets, in addition to `LC_…` and `HOME`."""
 _SETTINGS = "COLBENCH_"
 """Prefix of the harness's own variables, most of which an agent does not get because they may name tasks."""
 _INNER_ID = "65534"
@@ -40,7 +40,10 @@ _SHELL = ("/bin/sh", "-c", f'exec "$@" <&{_IN} >&{_OUT} {_IN}<&- {_OUT}>&-', "ag
 
 
 def main(plan: str, *command: str) -> NoReturn:
-    """Run the command according to the plan, and exit with the command's code."""
+    """Run the command according to the plan (JSON), and exit with the command's code.
+
+    Exit with a message and code 1 if the agent cannot be isolated.
+    """
     try:
         sys.exit(_Launch(json.loads(plan)).run(command))
     except OSError as error:
@@ -55,6 +58,7 @@ class _Launch:
         """Descriptors that bubblewrap inherits."""
         self._init = 0
         """The ID that the sandbox's process 1 has outside the sandbox."""
+        self._process: subprocess.Popen[bytes] | None = None
 
     def run(self, command: Sequence[str]) -> int:
         """Start the agent, forward its connections, and wait. Return its exit code; 128 + N if signal N ended it."""
@@ -64,7 +68,7 @@ class _Launch:
         options = ["--info-fd", str(says), "--block-fd", str(waits), *self._options()]
         arguments = self._file(os.fsencode("\0".join(options)))
         signal.signal(signal.SIGTERM, self._pass_on)
-        self._process = subprocess.Popen(  # noqa: S603 - its purpose is to run a given command
+        process = self._process = subprocess.Popen(  # noqa: S603 - its purpose is to run a given command
             [self._plan["bubblewrap"], "--args", arguments, *_SHELL, *command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -76,7 +80,7 @@ class _Launch:
         _let_go(0, 1)
         self._open_the_door(said)
         os.close(go)
-        code = self._process.wait()
+        code = process.wait()
         return code if code >= 0 else 128 - code
 
     def _open_the_door(self, said: int) -> None:
@@ -131,7 +135,11 @@ class _Launch:
         return str(file)
 
     def _pass_on(self, number: int, _: object) -> None:
-        """Pass SIGTERM on to the agent, so that it has time to end. The sandbox's process 1 would ignore the signal."""
+        """Pass SIGTERM on to the agent, so that it has time to end. The sandbox's process 1 would ignore the signal.
+
+        Exit at once if the parent of this process has died, or the agent is not started. Kill bubblewrap if the agent
+        cannot be signaled.
+        """
         if os.getppid() != self._parent:
             os._exit(128 + number)
         try:
@@ -140,6 +148,8 @@ class _Launch:
             for agent in agents:
                 os.kill(agent, number)
         except OSError:
+            if self._process is None:
+                os._exit(128 + number)
             self._process.kill()
 
 

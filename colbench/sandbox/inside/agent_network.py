@@ -23,6 +23,8 @@ _MOST = 256
 """Maximum number of concurrent connections; further ones wait."""
 _CONNECT_SECONDS = 30.0
 _BIND_SECONDS = 5.0
+_PAUSE_SECONDS = 0.1
+"""Seconds to wait after a connection could not be accepted."""
 _CHUNK = 65536
 _OWNER = 0xB701
 """Number of the ioctl NS_GET_USERNS."""
@@ -33,8 +35,9 @@ _GET_FLAGS, _SET_ADDRESS, _UP, _LOOPBACK_INDEX = 0x8913, 0x8916, 1, 1
 def listen(process: int, host: str, port: int) -> socket.socket:
     """Return a socket that listens at the endpoint's address in the network namespace of a process.
 
-    If the endpoint is a host name, it resolves to 127.0.0.1 in the sandbox; an IP address is added to the loopback
-    device. Raises OSError if the kernel refuses.
+    For a host name, the address is 127.0.0.1, to which the name resolves in the sandbox. An IP address is first added
+    to the loopback device, unless it is a loopback or wildcard address. Raises OSError if the kernel refuses or the
+    process ends.
     """
     ours, theirs = socket.socketpair()
     child = os.fork()
@@ -62,7 +65,12 @@ def forward(door: socket.socket, host: str, port: int) -> None:
     free = BoundedSemaphore(_MOST)
     while True:
         free.acquire()
-        inner, _ = door.accept()
+        try:
+            inner, _ = door.accept()
+        except OSError:  # for example, too many open files
+            free.release()
+            time.sleep(_PAUSE_SECONDS)
+            continue
         Thread(target=_serve, args=(inner, host, port, free), daemon=True).start()
 
 
@@ -99,7 +107,10 @@ def _join(process: int) -> None:
 
 
 def _await_loopback(process: int) -> None:
-    """Wait until bubblewrap has set up the loopback device, which happens after it has reported its process ID."""
+    """Wait until bubblewrap has set up the loopback device, which happens after it has reported its process ID.
+
+    Raises OSError if bubblewrap exits.
+    """
     request = struct.pack("16s24x", b"lo")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         while not struct.unpack_from("16xh", fcntl.ioctl(any_socket, _GET_FLAGS, request))[0] & _UP:

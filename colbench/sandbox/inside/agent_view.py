@@ -13,7 +13,7 @@ HOME = "/tmp/home"  # noqa: S108 - in a /tmp of its own
 TOOLS = ("COLBENCH_VLLM", "COLBENCH_BROWSER")
 """Environment variables, each of which names a program that an agent may start."""
 SHOW, WRITE, PRIVATE, HIDE = "show", "write", "private", "hide"
-"""Rules for a path: the agent can read it, can read and write it, has an empty folder there, or does not see it."""
+"""Rules for a path: the agent can read it, can read and write it, has its own empty folder there, or cannot see it."""
 _OPTIONS = {
     SHOW: lambda path: ["--ro-bind", path, path],
     WRITE: lambda path: ["--bind", path, path],
@@ -85,7 +85,7 @@ def settings(host: str, number: str) -> dict[str, str]:
 
 
 def _rule(path: str, rules: Mapping[str, str]) -> str:
-    """Return the rule of a path: its own rule, or that of the nearest parent folder with a rule."""
+    """Return the rule of a path: its own rule, else that of the nearest parent folder with a rule, else HIDE."""
     while path not in rules:
         parent = os.path.dirname(path)
         if parent == path:

@@ -6,8 +6,9 @@ The first line is written before any of the candidate's code runs: `invalid<TAB>
 compile, `same` if the calls certainly have equal results in the namespaces `module` and `split`, else `apart`. Then one
 line per call: `value<TAB>encoded value` or `error<TAB>JSON string`. All lines are ASCII.
 
-The process is isolated before it runs this code, and exits afterwards. Its output after the first line is not trusted.
-The process knows no expected values, so the worst it can do is give wrong answers. It does not report times.
+The process is isolated before it runs the candidate's code, and exits afterwards. Its output after the first line is
+not trusted. The process knows no expected values, so the worst it can do is give wrong answers. It does not report
+times.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A value as tagged JSON, written inside the sandbox and read by `colbench.sandbox.values`.
 
-None, bool, int, float, str and list are plain JSON; everything else is an object with one key, its tag. An instance of
-a subclass of list is encoded as a list, through the methods of list, so that methods that the subclass overrides do not
-run; the same holds for other types. Values that are not data (functions, iterators, objects of the answer's own
-classes) become `{"opaque": type name}`, which is not equal to anything.
+None, bool, int (up to `PLAIN_BITS`), float, str and list are plain JSON; everything else is an object with one key, its
+tag. An instance of a subclass of list is encoded as a list, through the methods of list, so that methods that the
+subclass overrides do not run; the same holds for other types. Values that are not data (functions, iterators, objects
+of the answer's own classes) become `{"opaque": type name}`, which is not equal to anything.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _importable(kind: type) -> bool:
 
 
 class UnsupportedValueError(Exception):
-    """The value is too large, too deeply nested or too unusual to leave the sandbox."""
+    """The value is too large, is too deeply nested or has too many parts to leave the sandbox."""
 
 
 def encode(value: object) -> str:

@@ -1,7 +1,7 @@
 """The isolation of the fork server by the mechanisms of its tier, once, before any candidate runs.
 
 `enter` comes first and moves the process into namespaces, unless bubblewrap has already done so. `confine` comes after
-the last import and removes the permissions of the process.
+the server's last import and restricts the process permanently.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 
 
 def enter(setup: dict[str, Any]) -> None:
-    """Tie this process to its parent; enter namespaces if the tier needs them. Raises OSError if the kernel refuses."""
+    """Let this process die with its parent; enter namespaces if the tier does so without bubblewrap.
+
+    Raises OSError if the kernel refuses.
+    """
     die_with_parent()
     if setup["unshare"]:
         namespaces.enter(setup["visible"], setup["hidden"], setup["packages"])
@@ -25,7 +28,11 @@ def enter(setup: dict[str, Any]) -> None:
 
 
 def confine(setup: dict[str, Any]) -> None:
-    """Drop all privileges permanently; with Landlock, allow only reading of the visible paths."""
+    """Forbid this process permanently to gain privileges, and unprivileged processes to trace it.
+
+    In the namespaces of `enter`, also drop all capabilities. With Landlock, also restrict the process to reading the
+    visible paths. Raises OSError if the kernel refuses.
+    """
     prctl(_PR_SET_DUMPABLE, 0)
     prctl(_PR_SET_NO_NEW_PRIVS, 1)
     if setup["unshare"]:

@@ -21,7 +21,7 @@ _TERMINAL = ("_test", "xx", "_xx", "_tkinter", "_curses", "readline", "nis", "_c
 
 
 def hold_library() -> None:
-    """Read all modules into memory, so that importing one later needs no file."""
+    """Read the standard library's Python modules into memory and import its extensions; later imports need no file."""
     held = dict(_modules(sysconfig.get_path("stdlib")))
     read = SourceFileLoader.get_data
 

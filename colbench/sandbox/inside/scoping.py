@@ -1,7 +1,8 @@
 """A test that shows if a source gives the same results in both namespaces, `module` and `split` (`jobs.Namespace`).
 
-If the results are the same, one run covers both. The test examines the bytecode before a run. It is conservative: it
-expects different results from a source that could look up a name in a way that the bytecode does not show.
+If the results are the same, one run covers both. They are the same if no function of the source uses a top-level name.
+The test examines the bytecode before a run. It is conservative: it expects different results from a source that could
+look up a name in a way that the bytecode does not show.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _PLAIN_MODULES = frozenset((
     "collections.abc", "itertools", "functools", "heapq", "bisect", "statistics", "decimal", "fractions",
     "copy", "hashlib", "base64", "textwrap", "urllib.parse", "unicodedata", "uuid",
 ))  # fmt: skip
-"""Modules without a function that inspects its caller."""
+"""Modules whose functions look up no variable of their caller except `__name__`, as `namedtuple` does."""
 _IMPORT = dis.opmap["IMPORT_NAME"]
 
 

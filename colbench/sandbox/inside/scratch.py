@@ -1,9 +1,9 @@
-"""The files that a candidate creates in /tmp, which exist only in the candidate's memory and end with its process.
+"""The files that a candidate creates in /tmp, which exist only in the candidate's memory until its current call ends.
 
-No tier lets a candidate create a file, and one tier does not even let it open a file. So that the same programs work in
-all tiers, the functions of `os` and `io` that take a path are replaced in every tier. Files in /tmp, the working
-folder, are anonymous files (memfd_create(2)). A path that is neither in /tmp nor in the visible part of the host does
-not exist. This is not a security barrier: the kernel still stops code that bypasses these functions.
+No safe tier lets a candidate create a file, and one tier does not even let it open a file. So that the same programs
+work in all tiers, `open` and the most common functions of `os` that take a path are replaced in every tier. Files in
+/tmp, the working folder, are anonymous files (memfd_create(2)). A path that is neither in /tmp nor in the visible part
+of the host does not exist. This is not a security barrier: the kernel still stops code that bypasses these functions.
 """
 
 # ruff: noqa: ARG002, PLR0917  # the signatures are those of `os` and `io`
@@ -199,7 +199,10 @@ class Scratch:
         return any(f"{full}/".startswith(f"{path}/") for path in self._visible)
 
     def _seen(self, full: str, *, ancestors: bool = True) -> str:
-        """Return the path if it is visible or contains a visible path. Raises FileNotFoundError otherwise."""
+        """Return the path if it is visible or, with `ancestors`, contains a visible path.
+
+        Raises FileNotFoundError otherwise.
+        """
         above = full.rstrip("/") + "/"
         if self._is_visible(full) or (
             ancestors and any(path.startswith(above) for path in self._visible)
@@ -252,7 +255,10 @@ class Scratch:
         return descriptor
 
     def _open_visible(self, full: str, flags: int) -> int:
-        """Open a host file to read. Raises PermissionError for write flags, FileNotFoundError if it is unreadable."""
+        """Open a host file for reading, or the copy of it in `held` if the system refuses.
+
+        Raises PermissionError for flags that write, FileNotFoundError if the file can be read in neither way.
+        """
         if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
             raise _error(errno.EACCES, full)
         try:

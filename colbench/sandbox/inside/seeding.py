@@ -1,7 +1,7 @@
 """Seeding of random numbers. Importing this module keeps `random` from drawing a new seed in every forked child.
 
-Drawing a seed would cost a tenth of a millisecond per candidate, and the generators are seeded before each call anyway.
-Import this module before anything that imports `random`.
+Drawing a seed would cost a tenth of a millisecond per candidate. It is not needed, because the generators are seeded
+before each call of a source that contains the word `random`. Import this module before anything that imports `random`.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 The server never sees a job. The harness passes it the socket on which a job waits; the child reads the job and answers
 there, so the server's memory contains nothing of one candidate that another candidate could find. On the control
-socket, the harness sends the setup (once), which the server answers with `ready` or `failed`. Then it sends `run` with
-the socket of each job, which the server answers with the reason why the child ended. To cancel a job, the harness
-closes the job's socket.
+socket, the harness first sends the setup, which the server answers with `ready` or `failed`. Then the harness sends
+`run` with the socket of each job, which the server answers with the reason why the child ended and its exit status. To
+cancel a job, the harness closes the job's socket.
 
 All calls of a child share the budget of one call: CPU time, wall-clock time, threads started. Every call that the child
 finishes has therefore stayed within the budget, whatever the child reports.
@@ -55,7 +55,7 @@ def main(control_descriptor: int) -> None:
 
 
 class Server:
-    """A server that forks a child for each job, limits the child's time, and reports how the child ended."""
+    """A server that forks a child for each job, limits its time and threads, and reports how it ended."""
 
     def __init__(self, control: socket.socket, setup: dict[str, Any]) -> None:
         self.control = control

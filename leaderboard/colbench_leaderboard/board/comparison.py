@@ -35,14 +35,15 @@ class Wins(Struct, frozen=True, kw_only=True):
     """Numbers of tasks won, lost and tied.
 
     On each task, every trial of this entry is paired with every trial of the other entry. The task is won if this entry
-    wins more than half of these pairs, lost if it wins less than half, and tied if it wins exactly half.
+    wins more than half of these pairs, lost if it wins less than half, and tied if it wins exactly half. A tied pair
+    counts as half a win.
     """
 
     won: int
     lost: int
     tied: int
     rate: Estimate
-    """The share of a task's pairs that this entry wins, averaged over tasks; ties: `stats.comparison.TIE_RULE`."""
+    """The share of a task's pairs that this entry wins, averaged over tasks; ties: see `stats.comparison.TIE_RULE`."""
     test: Significance
     """The sign test of tasks won against tasks lost; ties do not count."""
 

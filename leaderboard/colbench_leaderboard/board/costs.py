@@ -1,4 +1,4 @@
-"""Usage of an entry's agent: tokens as stated in the bundle, and dollars at the price stated in the run."""
+"""Mean usage of an entry's agent per dialogue: tokens as stated in the bundle, and dollars at the run's price."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _Trajectory(Struct):
 
 
 def mean_tokens(results: Results, bundle: str) -> float | None:
-    """Return the prompt and completion tokens per dialogue; None if those of any reply are unknown.
+    """Return the mean number of prompt and completion tokens per dialogue; None if the tokens of any reply are unknown.
 
     A missing dialogue counts as 0 tokens.
     """
@@ -38,7 +38,9 @@ def mean_tokens(results: Results, bundle: str) -> float | None:
 
 
 def mean_cost(results: Results, bundle: str, folder: Path, lock: Lock) -> float | None:
-    """Return the US dollars per dialogue; None unless the run stated a price and the tokens of every reply are known.
+    """Return the mean cost of a dialogue in US dollars.
+
+    Return None unless the run stated a price, the bundle has a dialogue, and the tokens of every reply are known.
 
     A missing dialogue counts as 0 dollars. `folder`: the folder of a bundle that `read_bundle` has checked.
     """

@@ -25,7 +25,7 @@ class Rank(Struct, frozen=True, kw_only=True):
     high: int
     """`low` to `high` is the 95% interval of the place; see `colbench.stats.ranks.Places`."""
     words: str
-    """A sentence about the entries from which this one is not separable."""
+    """A phrase that names the ranks of the entries from which this entry is not separable."""
 
 
 class Row(Struct, frozen=True, kw_only=True):
@@ -81,7 +81,10 @@ class Row(Struct, frozen=True, kw_only=True):
 
 
 class Ceiling(Struct, frozen=True, kw_only=True):
-    """The score of an answer that equals the reference: 1 by definition (`colbench tasks validate` checks this)."""
+    """The score of an answer that equals the reference: 1 by definition (`colbench tasks validate` checks this).
+
+    It is not the ceiling of a run with `--told all`, which is an agent's score.
+    """
 
     name: str = "reference"
     value: float = 1.0

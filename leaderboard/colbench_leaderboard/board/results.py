@@ -116,7 +116,7 @@ class Results:
         return None if np.isnan(found).any() else found
 
     def tokens(self, bundle: str) -> Floats:
-        """Return the agent's token count in each dialogue, shape (tasks, trials); NaN for an unknown count."""
+        """Return the agent's tokens in each dialogue, shape (tasks, trials); NaN if unknown, 0 without turns."""
         import numpy as np
 
         cells = self._cells[bundle]

@@ -193,7 +193,7 @@ def _trust(entry: Entry, reruns: Sequence[Entry], results: Results, kept: int) -
 
 
 def _order(row: Row) -> tuple[float, ...]:
-    """Return the key by which rows are sorted: place, value, success. Equal rows keep their order."""
+    """Return the key that sorts rows by ascending place, then by descending value and success; ties keep order."""
     success = row.success.mean if row.success else 0.0
     return (row.rank.place if row.rank else 0, -row.value.mean, -success)
 

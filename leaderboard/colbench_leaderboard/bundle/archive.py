@@ -58,9 +58,9 @@ def unpack(archive: Path, folder: Path) -> None:
 
 
 def write(path: Path, files: Iterable[tuple[str, Path]], level: int = 9) -> None:
-    """Write an archive of files, given as (name, path); the same contents give the same bytes on any machine.
+    """Write an archive of files, given as (name, path), without times and owners.
 
-    `level`: compression level, 1 to 9.
+    With the same zlib, the same names, contents and `level` give the same bytes. `level`: compression level, 1 to 9.
     """
     with (
         path.open("wb") as raw,
@@ -85,8 +85,9 @@ class Header(NamedTuple):
 class Expanded:
     """A reader of the decompressed content of a gzip stream.
 
-    Raises Refused: `archive.size` if the content has more than `most` bytes, `archive.ratio` if it has more than
-    `ratio` times the packed size, `archive.damaged` if the input is not exactly one whole gzip stream.
+    `read` raises Refused: `archive.size` if the content has more than `most` bytes, `archive.ratio` if it has more than
+    `FREE` bytes and more than `ratio` times the packed size, `archive.damaged` if the input is not exactly one whole
+    gzip stream.
     """
 
     def __init__(self, packed: BinaryIO, *, most: int, ratio: int) -> None:
@@ -133,7 +134,7 @@ class Expanded:
 def _members(stream: Expanded) -> Iterator[Header]:
     """Yield the members in order; the caller must read each one's content with `_content` before the next.
 
-    Raises Refused: `archive.kind`, `archive.link`, `archive.damaged`.
+    Raises Refused: `archive.kind`, `archive.link`, `archive.damaged`, and the rules of `Expanded`.
     """
     while True:
         block = stream.read(BLOCK)

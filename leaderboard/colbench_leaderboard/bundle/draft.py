@@ -40,7 +40,7 @@ class Draft(NamedTuple):
     submission: Submission
     lock: Lock
     rollouts: Sequence[Rollout]
-    """Rollouts by task and trial; each is read from the run's folder on demand."""
+    """Rollouts, sorted by task and trial; each is read from the run's folder on access."""
     left_out: tuple[str, ...]
     """Names of settings that are not published, or are published only in part."""
     outside: int
@@ -52,9 +52,12 @@ class Draft(NamedTuple):
 def draft(run: Path, submission: Submission, *, meta: str = "submission.toml") -> Draft:
     """Return the draft of a run's bundle.
 
-    `run`: the run's folder. `meta`: the submission's file, for messages. Raises UserError, with all reasons, if the run
-    cannot be published: it mixes configurations, lacks dialogues, was made with `told="all"`, breaks the track's rules
-    or a rule for locks, or uses a model although the submission names none.
+    `run`: the run's folder. `meta`: the submission's file, for messages.
+
+    Raises DataError if the folder is not a run or the tasks have changed since the run. Raises UserError if the tasks
+    belong to several domains. Raises UserError, with all reasons, if the run mixes configurations, lacks dialogues, was
+    made with `told="all"`, breaks the track's rules or a rule for locks, or uses a model although the submission names
+    no model.
     """
     folder = RunFolder(run)
     record = folder.record()

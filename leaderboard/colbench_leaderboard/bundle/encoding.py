@@ -48,7 +48,7 @@ def decode(content: bytes, kind: type[T], *, most: int, file: str, line: int | N
 def require_flat(value: Any, file: str) -> None:
     """Raise Refused, `json.depth`, if lists and objects are nested more than `DEEPEST` deep."""
     layer = [value]
-    for _ in range(DEEPEST):
+    for _ in range(DEEPEST + 1):
         layer = [inner for outer in layer for inner in _parts(outer)]
         if not layer:
             return
@@ -90,10 +90,10 @@ def _flaw(content: bytes) -> tuple[str, str] | None:
 def _unlike(cause: Exception | None, kind: type) -> tuple[str, str]:
     if cause is None:
         how = (
-            "keys sorted, no whitespace, default values left out (but not in submission.json and lock.json), every "
-            "value in its shortest form"
+            "sorted keys, no whitespace, no default values (except in submission.json and lock.json), and every value "
+            "in its shortest form"
         )
-        return "json.canonical", f"not canonical JSON: {how}"
+        return "json.canonical", f"not canonical JSON, which has {how}"
     if "out of range" in str(cause):
         return "json.number", "a number that is too large"
     return f"schema.{kind.__name__.lower()}", str(cause)

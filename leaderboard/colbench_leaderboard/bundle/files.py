@@ -78,7 +78,7 @@ def open_file(folder: Path, name: str) -> BufferedReader:
 
 
 def read_file(folder: Path, name: str) -> bytes:
-    """Return the content of a bundle's file. Raises Refused: `archive.link`, `archive.size`."""
+    """Return the content of a bundle's file. Raises Refused (`archive.size`), and the errors of `open_file`."""
     with open_file(folder, name) as file:
         content = file.read(_most(name) + 1)
     require_size(name, len(content))
@@ -136,8 +136,8 @@ def parse_manifest(content: bytes) -> dict[str, str]:
 def require_manifest(folder: Path, digests: Mapping[str, str], names: set[str]) -> None:
     """Check the files of a bundle against its manifest.
 
-    `digests`: the digest of each file according to the manifest. `names`: the files in `folder`. Raises Refused, with
-    the rule `manifest.missing`, `manifest.unlisted`, `manifest.digest` or `blob.digest`, if they differ.
+    `digests`: the digest of each file according to the manifest. `names`: the files in `folder`, except the manifest.
+    Raises Refused: `manifest.missing`, `manifest.unlisted`, `manifest.digest`, `blob.digest`.
     """
     if missing := sorted(digests.keys() - names):
         raise Refused(

@@ -1,4 +1,4 @@
-"""Rules for a lock that are the same for every receiver, so that the packer can check them, too."""
+"""Rules for `lock.json` that are the same for every receiver, so that the packer can check them, too."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST = {"trials": 100, "max_turns": 1000}
 DEAREST = 1e6
 """Maximum price, in US dollars per million tokens."""
 LONGEST = 300
-"""Maximum number of characters of one text in the lock."""
+"""Maximum number of characters of `tasks.source` and of every text outside `config`, `pins` and `tasks`."""
 FORMS = {
     "started": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)",
     "commit": r"([0-9a-f]{7,40}(-dirty)?)?",
@@ -65,7 +65,7 @@ def uses_model(lock: Lock) -> bool:
 
 
 def model_name(lock: Lock) -> str:
-    """Return the model's name in the agent's spec, else that in its description of itself; "" if both lack one."""
+    """Return the model that the agent names: in its spec, else in its description of itself; "" if it names none."""
     kind, named = _agent(lock)
     return named.partition("@")[0] if kind in MODELS else str(_described_model(lock) or "")
 

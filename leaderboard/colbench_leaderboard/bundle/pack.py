@@ -25,8 +25,9 @@ from colbench_leaderboard.bundle.trajectories import to_trajectory
 def pack(draft: Draft, out: Path) -> str:
     """Write the bundle and return its digest; the bundle is an archive if `out` ends in `.tar.gz`, else a folder.
 
-    The bundle is checked as a receiver would check it, and then moved to `out`. Raises UserError if `out` exists and is
-    not this bundle, if the bundle seems to contain a secret, or if a receiver would refuse the bundle.
+    The bundle is checked as a receiver would check it, and then moved to `out`; if `out` already is this bundle, it
+    stays unchanged. Raises UserError if `out` cannot be written or is something else, if the bundle seems to contain a
+    secret, or if a receiver would refuse the bundle.
     """
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -25,11 +25,13 @@ ALPHABETS = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CHEROKEE", "COPTIC", "LI
 MOST_MARKS = 2
 """Maximum number of combining marks on one letter."""
 POINT = "·"
-"""The character that replaces a sign between two digits, such as the point in 2.5, before names are compared."""
+"""The character that replaces signs and spaces between two digits (the point in 2.5) before names are compared."""
 
 
 def require_plain(submission: Submission, file: str = SUBMISSION) -> None:
-    """Raise Refused if a text can deceive: `submission.name`, `submission.text`, `submission.link`.
+    """Raise Refused if a name, a longer text or the link can deceive a reader.
+
+    Rules: `submission.name`, `submission.text`, `submission.link`.
 
     HTML is allowed, because the site shows it as plain text.
     """
@@ -60,7 +62,7 @@ def name_flaw(text: str) -> str:
 def text_flaw(text: str, *, line: bool = False) -> str:
     """Return a description of the first flaw in a text; "" if the text has no flaw.
 
-    With `line`, the text must be a single line.
+    With `line`, the text must be a single line, and may contain neither `JOINERS` nor spaces other than U+0020.
     """
     allowed = set() if line else {"\n", "\t", *JOINERS}
     marks = 0
@@ -99,8 +101,8 @@ def look_alike(one: str, other: str) -> bool:
 def skeleton(name: str) -> str:
     """Return a form of a name that is the same for all names that look alike.
 
-    Confusable characters (UTS 39) are unified, and so are `i` and `l`. Case, accents, spaces and signs are dropped,
-    except a sign between two digits.
+    Confusable characters (UTS 39) are unified, and so are `i` and `l`. Case, accents, spaces and signs are dropped, but
+    between two digits, spaces and signs become `POINT`. A name that consists only of spaces and signs is unchanged.
     """
     seen = re.sub(r"(?<=\d)[\W_]+(?=\d)", POINT, unicodedata.normalize("NFD", name))
     for _ in range(2):  # the character behind a compatibility form may be confusable, too

@@ -78,7 +78,8 @@ class Bundle:
         self.submission = _part(folder, SUBMISSION, Submission)
         require_plain(self.submission)
         self.lock = _part(folder, LOCK, Lock)
-        require_flat([self.lock.config, self.lock.pins], LOCK)
+        require_flat(self.lock.config, LOCK)
+        require_flat(self.lock.pins, LOCK)
 
     def __enter__(self) -> Bundle:
         return self
@@ -145,7 +146,7 @@ class Bundle:
 def read_bundle(path: Path) -> Bundle:
     """Open a bundle: a folder, or a `.tar.gz`, which is unpacked into a new temporary folder.
 
-    Raises Refused if the bundle is malformed, and DataError if the archive cannot be read.
+    Raises Refused if the bundle is malformed, and DataError if the archive or a file of the bundle cannot be read.
     """
     if path.is_symlink():
         raise Refused("archive.link", f"{path} is a symbolic link; use its target")

@@ -1,8 +1,8 @@
 """Removing private data from the published parts of a run: file paths, URLs, commands and secrets.
 
-Commands and URLs in the configuration are reduced to their kind, and file paths to file names; arguments are published
-only if they are numbers or booleans. `find_secret` is the last safeguard: it searches everything that would be
-published.
+Commands and URLs in the configuration are reduced to their kind, and file paths to file names. Arguments are published
+only if they are numbers or booleans, and their names do not suggest a secret. `find_secret` is the last safeguard: it
+searches everything that would be published.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ COMMAND = "command"
 """The key of a command line, which is removed from the published descriptions of the agent and other parts of a run."""
 FILE_ENDS = (".py", ".jsonl", ".json", ".parquet", ".gz", ".txt", ".md")
 SECRETIVE = re.compile(r"key|token|secret|passw|credential|auth(?!ors?(?![a-z]))", re.IGNORECASE)
-"""Names of settings that may be secrets; AUTHOR, as in GIT_AUTHOR_EMAIL, is not one of them."""
+"""Names of arguments and environment variables that suggest a secret; AUTHOR, as in GIT_AUTHOR_EMAIL, does not."""
 HARMLESS = {"max_tokens", "max_completion_tokens"}
 PATH = re.compile(r"(?<![\w./~])(?:~/|/|[A-Za-z]:\\)(?:[^\s/\\:;,'\"()]+[/\\])*([^\s/\\:;,'\"()]+)")
 ADDRESS = re.compile(r"\b([a-z][a-z0-9+.-]*)://[^\s'\"<>]+", re.IGNORECASE)
@@ -103,7 +103,7 @@ def scrub(text: str) -> str:
 def public_spec(spec: str) -> str:
     """Return a spec without private parts: `cmd` for `cmd:python /a/agent.py`, `agent.py:A` for `/a/agent.py:A`.
 
-    A model of `local:` or `vllm:` may be a folder, of which only the last part of the path is kept.
+    Of a `local:` model, and of a `vllm:` model that is a folder, only the part after the last slash is kept.
     """
     kind, _, model = spec.partition(":")
     if kind == "cmd":
@@ -114,7 +114,10 @@ def public_spec(spec: str) -> str:
 
 
 def find_secret(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """Return the kind of secret that a text seems to contain, but not the secret itself; "" if none is found."""
+    """Return the kind of secret that a text seems to contain, but not the secret itself; "" if none is found.
+
+    `environment`: variables whose values are secret if their names suggest it (default: those of this process).
+    """
     for what, shape in SECRETS.items():
         if shape.search(text):
             return what
@@ -153,9 +156,10 @@ def _config(config: RunConfig, left_out: list[str]) -> RunConfig:
 
 
 def _redacted(value: Any, part: str, models: Mapping[str, str], left_out: list[str]) -> Any:
-    """Return the description that the agent, the human or the browser gave of itself, without private data.
+    """Return a value of the pins without private data, such as the description that the agent gave of itself.
 
-    `models`: the published form of each model that a spec names.
+    `part`: the name of the pin. `models`: the published form of each model that a spec names. If a command is removed,
+    its name is added to `left_out`.
     """
     if isinstance(value, str):
         return scrub(models.get(value, value))

@@ -72,7 +72,7 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     track: Track
     description: Text
     link: Annotated[str, Meta(max_length=500)] = ""
-    """An `https://` URL."""
+    """An `https://` URL, or ""."""
     models: Annotated[tuple[Model, ...], Meta(max_length=20)]
     """Empty if the system uses no model."""
     disclosures: Disclosures
@@ -86,7 +86,7 @@ class LockedTasks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     source: str
     count: int
     hash: str
-    """The hash of the tasks in `run.json`."""
+    """The hash over the tasks, as recorded in `run.json`."""
     domain: str
     trials: int
 
@@ -137,7 +137,7 @@ Words = str | Blob
 
 
 class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One reply of the agent and the human's response to it."""
+    """One reply of the agent and the human's reply to it, in the fields of `colbench.rollout.Turn`."""
 
     raw: Words
     said: Words

@@ -23,7 +23,10 @@ QUESTIONS = {
     "organization": "who made it: an organization, or yourself",
     "authors": "authors to be named, one or more",
     "contact": "contact for questions: an e-mail address or a profile",
-    "track": '"standard" (bundled or official test tasks, the rule-based human, 10 turns, a clean harness) or "open"',
+    "track": (
+        '"standard" (all bundled or official test tasks, the rule-based human, 10 turns, an unchanged checkout of '
+        'ColBench) or "open"'
+    ),
     "description": "description of the system, in a few sentences",
     "link": "https:// URL of a paper or repository; may be empty",
     "models": "the models that the system uses; an empty list if it uses none",
@@ -92,8 +95,9 @@ TEMPLATE = {
 def read_submission(path: Path) -> Submission:
     """Read the submission in a TOML file.
 
-    Raises DataError, which names file and key, if the file is not TOML, has a key for a score or an unknown key, or
-    leaves a question unanswered. Raises Refused if a text contains characters that could deceive a reader.
+    Raises DataError, which names the file, if it cannot be read or is not TOML. Raises DataError, which names the file
+    and the key, if a key is unknown or states a score, or if an answer is missing or has the wrong form. Raises Refused
+    if a text could deceive a reader (`require_plain`).
     """
     try:
         values = tomllib.loads(path.read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""The rules of the standard track, which ensure that two entries of a domain differ only in the agent."""
+"""The rules of the standard track: a whole test set, the unchanged rule-based human, 10 turns, unchanged ColBench."""
 
 from __future__ import annotations
 

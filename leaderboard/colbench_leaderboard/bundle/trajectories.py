@@ -93,7 +93,7 @@ class BlobReader:
         self._total = 0
         self._latest: tuple[str, str] = ("", "")
         self.used: set[str] = set()
-        """The blobs used so far."""
+        """SHA-256 of each blob used so far."""
 
     def check(self, trajectory: Trajectory, file: str, line: int) -> None:
         """Raise Refused, with this file and line, if a text breaks a rule.

@@ -46,7 +46,7 @@ def _add_init(actions: Any) -> None:
         metavar="NAME==VERSION,…",
         default="",
         help="packages that provide the domains, families or scorers of the entries; installed by the "
-        "GitHub workflow of the store",
+        "GitHub workflows of the store",
     )
     parser.add_argument(
         "--signers",
@@ -212,14 +212,16 @@ def _accept(args: argparse.Namespace, verified: Path) -> int:
     receipt = read_receipt(store, record)
     say_objections(receipt)
     _conclude(args, record)
-    say_pending(args.store, receipt)
+    if not (args.reference_line or args.reruns):  # these are never ranked
+        say_pending(args.store, receipt)
     return 0
 
 
 def _refuse(args: argparse.Namespace, verified: Path) -> int:
     from colbench_leaderboard.store import decisions
 
-    _conclude(args, decisions.refuse(Path(args.store), verified, args.refuse))
+    record = decisions.refuse(Path(args.store), Path(args.bundle), verified, args.refuse)
+    _conclude(args, record)
     return 0
 
 

@@ -32,7 +32,7 @@ MEANS = (
 )
 STYLES = {"refusal": "red", "flag": "yellow", "note": "dim"}
 SHOWN = 3
-"""Maximum number of findings of one rule that are shown; the receipt has all of them."""
+"""Maximum number of findings of one rule that are shown; the receipt has more of them (`findings.MOST`)."""
 INTERVAL = 10.0
 """Minimum number of seconds between two lines of progress if the output is not a terminal."""
 

@@ -215,7 +215,8 @@ def _matching_tasks(bundle: Bundle, run: RunConfig | None, sources: Sequence[str
     """Return the tasks of the bundle's own source if an installed domain provides it, else of the matching source.
 
     A source matches if the tasks that the run selects have the hash in the bundle's lock. `run`: the run's
-    configuration; None if it is invalid, in which case the bundle is refused with any tasks.
+    configuration; None if it is invalid, in which case the bundle is refused with any tasks. Raises UserError if no
+    source matches.
     """
     from colbench.plugins import resolve_tasks
     from colbench_leaderboard.bundle.refused import shown

@@ -62,7 +62,9 @@ class Built(Struct, frozen=True, kw_only=True):
     """The numbers of files, bytes, entries and dialogues of a written site."""
 
     files: int
+    """Number of files, except pictures and the archives of bundles."""
     bytes: int
+    """Size of these files."""
     entries: int
     dialogues: int
 
@@ -79,8 +81,9 @@ def build(
     """Build the site of a store in a folder, replacing an earlier site.
 
     `tasks`: the tasks whose references may be shown; they are found by their hash. `renders`: the store of pictures of
-    pages. The site shows pictures made in the environment `browser`; if `browser` is empty, in the entry's environment.
-    Raises UserError if the folder contains something other than a site, DataError if a file does not match its hash.
+    pages; None for a site without pictures. The site shows pictures made in the environment `browser`; if `browser` is
+    empty, in the entry's environment. Raises UserError if the folder contains something other than a site or cannot be
+    written, DataError if a file does not match its hash.
     """
     known = {task.hash: task for task in tasks}
     with Folder(out) as folder, ThreadPoolExecutor(os.cpu_count()) as pool:

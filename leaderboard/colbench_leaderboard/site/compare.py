@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MOST, LEAST = 1000, 5
-"""Maximum numbers of tasks: `MOST` on a page, divided among the opponents, but never less than `LEAST` for each."""
+"""Maximum number of tasks on a page, which is divided among the opponents, and the minimum for each opponent."""
 
 
 class Task(NamedTuple):

@@ -1,4 +1,4 @@
-"""Names of tracks and verification levels, and the shortening of long texts."""
+"""Names of tracks and verification levels; functions that clean, shorten and format texts for pages."""
 
 from __future__ import annotations
 

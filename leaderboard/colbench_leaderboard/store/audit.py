@@ -1,7 +1,8 @@
 """Auditing a store: everything in it must be consistent with its log.
 
-Every file that the log names must exist unchanged, and no other files may exist. With a verifier, the bundles of all
-current entries are also verified again, and the results must equal the stored files byte for byte.
+Every file that the log names must exist unchanged, except the bundles that were refused or deleted, and `entries/` may
+contain no other files. With a verifier, the bundles of all current entries are also verified again, and the results
+must equal the stored files byte for byte.
 """
 
 from __future__ import annotations
@@ -86,8 +87,8 @@ def audit(
     `head`: a head saved earlier, which the log must still contain. `signers`: an allowed-signers file whose keys are
     trusted instead of those that the store names; the store must then be signed. `verifier` verifies the bundle of each
     current entry again; without it, each summary is only compared with its scores. `seen` is called with a stage, the
-    number of finished entries and the total. Raises DataError if the log itself is inconsistent, UserError if this
-    machine cannot verify a bundle.
+    number of finished entries and the total. Raises DataError if the log itself is inconsistent or lacks `head`,
+    UserError if the public keys cannot be read or this machine cannot verify a bundle.
     """
     log = read_log(store, head)
     torn = (
@@ -192,7 +193,7 @@ def _check_bundle(store: Path, record: Record) -> None:
 
 
 def _unnamed(store: Path, log: Log) -> list[str]:
-    """Return a fault for each file in `entries/` that the log does not name."""
+    """Return a fault for each file in `entries/` that the log does not name, and for each symbolic link."""
     named: dict[Path, set[str]] = {store / ENTRIES: set(MARKS)}
     for record in log.records:
         entry = store / ENTRIES / record.bundle
@@ -235,7 +236,8 @@ def _verify(store: Path, record: Record, verifier: Verifier) -> None:
     if deleted:
         raise DataError(
             f"{stored / RECEIPT}: cannot be reproduced, because it names a deleted bundle that shares transcripts "
-            f"with this one; create a new receipt with `colbench leaderboard rescore --only {record.bundle[:12]}`"
+            f"with this one; create a new receipt with `colbench leaderboard rescore {store} --only "
+            f"{record.bundle[:12]} --reason …`"
         )
     with tempfile.TemporaryDirectory(prefix="colbench-audit-") as made:
         folder = bundle_folder(store, record.bundle)

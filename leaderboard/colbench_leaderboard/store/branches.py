@@ -31,7 +31,7 @@ ENTRY = re.compile(rf"{ENTRIES}/([0-9a-f]{{64}})/{BUNDLE}/(.+)", re.ASCII)
 
 
 class Branch(NamedTuple):
-    """A Git branch that adds one entry to a board's repository."""
+    """A git branch that adds one entry to a leaderboard's repository."""
 
     repository: Path
     name: str
@@ -42,9 +42,9 @@ class Branch(NamedTuple):
 
 @contextmanager
 def open_repository(to: str) -> Iterator[Path]:
-    """Open the repository of `--to`: a local working tree, or a temporary clone of a URL.
+    """Yield the folder of the repository that `--to` names: a local working tree, or a temporary bare clone of a URL.
 
-    Raises UserError if `to` is neither a working tree nor a URL.
+    Raises UserError if `to` is neither a working tree nor a URL, or if the URL cannot be cloned.
     """
     if Path(to).is_dir():
         yield _work_tree(Path(to))
@@ -62,7 +62,10 @@ def open_repository(to: str) -> Iterator[Path]:
 
 
 def commit_entry(bundle: Bundle, where: Path) -> Branch:
-    """Commit a bundle on a new branch. Raises UserError if the branch or the entry already exists, or if git fails."""
+    """Commit a bundle on a new branch, which begins at the repository's current commit.
+
+    Raises UserError if the branch or the entry already exists, if the repository has no commit, or if git fails.
+    """
     git = Git(where)
     name, folder = _branch_name(bundle), f"{ENTRIES}/{bundle.digest}/{BUNDLE}"
     base = _head(git)
@@ -97,8 +100,9 @@ def new_entries(repository: Path, base: str, head: str = "HEAD") -> list[str]:
     """Return the digests of the entries that a branch adds.
 
     These are the entries in commit `head`, but not in commit `base`. Raises Refused with one of the rules `change.…` if
-    `head` does anything other than add bundles made of plain files. Raises UserError if `base` or `head` is not a
-    commit, or if `head` does not contain `base`: an entry could then copy one that is only in `base`.
+    `head` does anything other than add bundles made of plain files. Raises UserError if `base` or `head` is not a full
+    commit hash (`head` may also be `HEAD`), or if `head` does not contain `base`: an entry of `head` could then copy an
+    entry that is only in `base`.
     """
     if not (COMMIT.fullmatch(base) and (head == "HEAD" or COMMIT.fullmatch(head))):
         raise UserError(

@@ -39,9 +39,12 @@ def accept(
 ) -> Record:
     """Accept a bundle, with the result of its verification; `reference_line` and `reruns` are stored in its record.
 
-    `bundle`: a folder or a `.tar.gz`; `verified`: the folder with the bundle's receipt. Raises UserError if the receipt
-    refuses the bundle or belongs to another bundle, if the store already has the bundle, if `reruns` is not a current
-    entry of the same board or, without `reruns`, if the system's name looks like the name of an entry on that board.
+    `bundle`: a folder or a `.tar.gz`; `verified`: the folder with the bundle's receipt.
+
+    Raises UserError if the receipt refuses the bundle, belongs to another bundle or covers only a sample, or if the
+    bundle is already on a board. Raises UserError if `reruns` is not a current entry of the same board or, without
+    `reruns`, if the system's name looks like the name of an entry on that board. Raises DataError if a file is missing
+    or invalid.
     """
     with writing(store) as log, read_bundle(bundle) as found:
         require_latest(log.log, found.digest, "accepted")
@@ -66,14 +69,16 @@ def accept(
         )
 
 
-def refuse(store: Path, verified: Path, reason: str) -> Record:
-    """Record that a bundle is not accepted, and why; keep only the files of its verification.
+def refuse(store: Path, bundle: Path, verified: Path, reason: str) -> Record:
+    """Record that a bundle is refused, and why; keep only the files of its verification.
 
-    `verified`: the folder with these files.
+    `bundle`: a folder or a `.tar.gz`; `verified`: the folder with the bundle's receipt. Raises UserError if the receipt
+    belongs to another bundle, if the bundle is on a board, or if `reason` is not valid. Raises DataError if a file is
+    missing or invalid.
     """
     require_reason(reason, "--refuse")
-    receipt = _receipt(verified)
-    with writing(store) as log:
+    with writing(store) as log, read_bundle(bundle) as found:
+        receipt = _receipt_of(verified, found.digest)
         require_latest(log.log, receipt.bundle, "refused")
         folder = bundle_folder(store, receipt.bundle)
         digest = _keep_verified(store, receipt.bundle, verified)
@@ -86,7 +91,8 @@ def remove(store: Path, bundle: str, reason: str, *, delete: bool = False) -> Re
     """Remove an entry from its board, and record why; with `delete` the bundle's files are deleted, too.
 
     The files of an entry that was removed earlier can still be deleted. An interrupted deletion is completed without
-    another record.
+    another record. Raises UserError if the bundle is not in the store or was refused, if nothing is left to remove, if
+    `reason` is not valid, or if a file cannot be deleted.
     """
     require_reason(reason)
     with writing(store) as log:
@@ -123,7 +129,8 @@ def rescore(store: Path, bundle: str, verified: Path, reason: str) -> Record | N
     """Record the new scores of an entry after a change of the rules.
 
     `verified`: the folder with the entry's new receipt. If the receipt is unchanged, nothing is recorded, and None is
-    returned. Raises UserError if the new rules refuse the bundle.
+    returned. Raises UserError if the new rules refuse the bundle, if the bundle is not on a board, or if the receipt
+    belongs to another bundle or covers only a sample.
     """
     require_reason(reason)
     with writing(store) as log:
@@ -140,10 +147,10 @@ def rescore(store: Path, bundle: str, verified: Path, reason: str) -> Record | N
 
 
 def keep(store: Path, bundle: str, reason: str) -> Record:
-    """Record that an entry keeps its place in spite of the flags of its current receipt, and why.
+    """Record that an entry is ranked despite the flags of its current receipt and differing reruns, and why.
 
-    The decision holds until the entry gets another receipt, or until the results of a later rerun differ significantly.
-    Raises UserError unless the entry has a flag that needs a decision or was rerun.
+    For flags, the decision holds until the entry gets another receipt. For reruns, it holds until the results of a
+    later rerun differ significantly. Raises UserError unless the entry has a flag that needs a decision, or was rerun.
     """
     require_reason(reason)
     with writing(store) as log:
@@ -316,11 +323,7 @@ def _whole(verified: Path, bundle: str) -> Receipt:
     Raises UserError if the receipt is for another bundle or covers only a sample, and DataError if a file is missing or
     invalid.
     """
-    receipt = _receipt(verified)
-    if receipt.bundle != bundle:
-        raise UserError(
-            f"{verified / RECEIPT}: belongs to bundle {receipt.bundle}, not to bundle {bundle}"
-        )
+    receipt = _receipt_of(verified, bundle)
     if any(found.rule == "replay.sample" for found in receipt.findings):
         raise UserError(
             f"{verified / RECEIPT}: the receipt covers a sample (--replay) of the dialogues; verify the bundle "
@@ -340,6 +343,16 @@ def _check(verified: Path) -> None:
                 parse_scores(content, verified / name)
             else:
                 parse(content, Summary, verified / name)
+
+
+def _receipt_of(verified: Path, bundle: str) -> Receipt:
+    """Return the receipt in the folder `verified`. Raises UserError if the receipt is for another bundle."""
+    receipt = _receipt(verified)
+    if receipt.bundle != bundle:
+        raise UserError(
+            f"{verified / RECEIPT}: belongs to bundle {receipt.bundle}, not to bundle {bundle}"
+        )
+    return receipt
 
 
 def _receipt(verified: Path) -> Receipt:

@@ -35,7 +35,10 @@ Kind = TypeVar("Kind", _Versioned, Receipt, Summary)
 
 
 def read_kept_bundle(store: Path, bundle: str) -> Bundle:
-    """Open an entry's bundle in the store. Raises DataError, which names the folder, if the bundle is damaged."""
+    """Open an entry's bundle in the store. The caller must compare its digest with `bundle`, the entry's digest.
+
+    Raises DataError, which names the folder, if the bundle is damaged.
+    """
     folder = bundle_folder(store, bundle)
     try:
         return read_bundle(folder)
@@ -44,7 +47,11 @@ def read_kept_bundle(store: Path, bundle: str) -> Bundle:
 
 
 def read_receipt(store: Path, record: Record) -> Receipt:
-    """Return the receipt that a record names. Raises DataError if the receipt is missing or does not match its hash."""
+    """Return the receipt that a record names.
+
+    Raises DataError if the receipt is missing, does not match its hash, belongs to another bundle, or has another
+    format.
+    """
     path = verified_folder(store, record.bundle, record.receipt) / RECEIPT
     receipt = parse_receipt(read_named(path, record.receipt), path)
     if receipt.bundle != record.bundle:

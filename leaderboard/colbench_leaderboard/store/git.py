@@ -26,8 +26,8 @@ QUIET = (
     "receive.autogc=false",
     "receive.denyCurrentBranch=refuse",
 )
-"""Settings that override those of any repository, so that git starts no program that the repository names (hooks, a
-file watcher, a command that lists another repository's branches, filters of a checkout) and no cleanup."""
+"""Settings that override those of any repository, so that git starts no cleanup and no program that the repository
+names: hooks, a file watcher, a command that lists another repository's branches, or filters of a checkout."""
 IDENTITY = ("GIT_AUTHOR_", "GIT_COMMITTER_")
 FIRST_COMMIT = (
     'git init --initial-branch main && git add --all && git commit --message "New leaderboard"'
@@ -48,7 +48,10 @@ class Git:
         stdin: bytes | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> str:
-        """Run a git command and return its output. Raises UserError with git's error message if the command fails."""
+        """Run a git command and return its output.
+
+        Raises UserError with git's error message if the command fails, or UserError if git is not installed.
+        """
         done = self.attempt(words, stdin=stdin, environment=environment)
         if done.returncode:
             message = shown_url(done.stderr.decode("utf-8", "replace").replace("\r", "").strip())
@@ -62,7 +65,10 @@ class Git:
         stdin: bytes | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> subprocess.CompletedProcess[bytes]:
-        """Run a git command and return the finished process, whether or not the command failed."""
+        """Run a git command and return the finished process, whether or not the command failed.
+
+        Raises UserError if git is not installed.
+        """
         command = [*_git(), "-C", str(self.repository), *words]
         try:
             return subprocess.run(  # noqa: S603 - a list of arguments, no shell
@@ -77,9 +83,9 @@ class Git:
 
 
 def half_at(address: str, half: Literal["upload-pack", "receive-pack"]) -> list[str]:
-    """Return the option that sets `QUIET` in the second process that git starts for a `file://` URL; [] for other URLs.
+    """Return the option that applies `QUIET` to the second git process of a `file://` URL; [] for other URLs.
 
-    `half` is the command of that process: `upload-pack` for cloning and listing, `receive-pack` for pushing.
+    `half` is the command of the second process: `upload-pack` for cloning and listing, `receive-pack` for pushing.
     """
     return [f"--{half}={shlex.join([*_git(), half])}"] if address.startswith("file://") else []
 

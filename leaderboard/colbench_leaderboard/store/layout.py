@@ -5,7 +5,7 @@
     STORE/entries/DIGEST/verified/RECEIPT/   the files of `verify.receipt`; RECEIPT is the SHA-256 of its receipt.json
     STORE/signers, STORE/heads/              only if the keepers sign: see `signatures`
 
-The site is built from the log and from the files that it names by hash; `entries/` may contain no other files.
+The site is built from the log and from the files that it names by hash; `entries/` contains no others but `.gitkeep`.
 Files of entries are never rewritten: a rescored entry gets another folder in `verified/`, and earlier ones are kept. A
 refused entry has no `bundle/`; nor does a removed entry if its record says that its files were deleted.
 """

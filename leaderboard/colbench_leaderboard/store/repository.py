@@ -35,7 +35,7 @@ IGNORED = ".gitignore"
 
 
 def make_store(store: Path, packages: Sequence[str] = (), signers: Path | None = None) -> None:
-    """Create an empty store in a new folder, or in one that contains nothing but `.git`.
+    """Create an empty store in a new or empty folder; the folder may contain `.git`.
 
     `packages`: packages that the store's workflows install in addition to ColBench. `signers`: a file with the keepers'
     public keys (see `signing`), which is copied into the store. Raises UserError if the folder has other content, a

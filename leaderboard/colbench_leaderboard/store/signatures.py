@@ -45,7 +45,7 @@ class Signatures(Struct, frozen=True, kw_only=True):
     """The result of checking the signatures in a store."""
 
     records: int
-    """Number of records that a valid signed head covers."""
+    """Number of records that the last signed head covers; 0 if any head has a fault."""
     keepers: tuple[str, ...]
     """Keepers who signed heads, in the order of their first signature."""
     faults: tuple[str, ...]
@@ -129,7 +129,7 @@ def _keepers(store: Path, key: Path) -> Keepers:
 
 
 def signed_records(store: Path) -> int:
-    """Return how many records the last signed head covers."""
+    """Return how many records the last signed head covers; 0 without a signed head. Signatures are not checked."""
     heads = read_heads(store)
     return heads[-1].records if heads else 0
 
@@ -157,8 +157,10 @@ def _faults_of_heads(
             names.append(require_signed(head, keepers, name))
         except DataError as error:
             yield str(error)
-        if head.follows != before:
+        if head.follows > before:
             yield f"{store / HEADS / f'{head.follows}.txt'}: missing, but {name} follows it"
+        elif head.follows < before:
+            yield f"{name}: follows head {head.follows}, but head {before} exists"
         before = head.records
 
 

@@ -31,7 +31,7 @@ class Keepers:
     """The keepers of a store: the people whose signatures it accepts."""
 
     def __init__(self, path: Path) -> None:
-        """Read an allowed-signers file. Raises UserError if it cannot be read, or has a line without a valid key."""
+        """Read an allowed-signers file. Raises UserError if it cannot be read, lists no key, or has an invalid line."""
         self.path = path
         self.content = read_plain(path, MOST_SIGNERS)
         lines = self.content.decode("utf-8", "replace").splitlines()

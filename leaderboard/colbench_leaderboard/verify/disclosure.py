@@ -33,7 +33,7 @@ class Disclosure(Struct, frozen=True, kw_only=True):
     rates: tuple[float, ...]
     """For each untold fact, the highest probability of guessing it."""
     knew: bool
-    """True if the answer is right; equals `copied` if success is unknown or the request states all of the facts."""
+    """True if the answer is right; equals `copied` if success is unknown, or if the task has no unstated fact."""
     copied: bool
     """True if the answer is an exact or near copy of the reference, and is not known to be wrong.
 
@@ -46,7 +46,7 @@ class Disclosure(Struct, frozen=True, kw_only=True):
 
     @property
     def guessed_share(self) -> float:
-        """Upper bound of the mean share of the hidden facts that guessing explains."""
+        """Upper bound of the share of the hidden facts that the answer is expected to use by guessing alone."""
         return sum(self.rates) / self.hidden if self.hidden else 0.0
 
     @property

@@ -59,7 +59,7 @@ class Excess(Struct, frozen=True, kw_only=True):
     count: int
     dialogues: int
     expected: float
-    """Upper bound of the mean number of answers that guessing explains."""
+    """Upper bound of the expected value of `count` if the untold facts are only guessed."""
     untold: int
     """Number of untold facts in each dialogue; see `Group`."""
     p: float

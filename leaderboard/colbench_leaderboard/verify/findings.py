@@ -55,7 +55,7 @@ RULES: dict[str, Severity] = {
 SUSPECT = "audit."
 """Prefix of the rules whose flags may indicate cheating; see `awaits_decision`."""
 MOST = 20
-"""Maximum number of findings kept for one rule; further ones are only counted."""
+"""Maximum number of findings of one rule that are kept; further findings are only counted."""
 LONGEST = 400
 """Maximum number of characters of a message."""
 

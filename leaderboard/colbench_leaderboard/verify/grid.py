@@ -1,7 +1,8 @@
-"""The grid of cells that a bundle must contain: each trial of each of the receiver's tasks, exactly once.
+"""The grid of cells that a complete bundle contains: each trial of each of the receiver's tasks, exactly once.
 
-A missing or crashed cell counts as 0. Only the receiver can exclude a cell from the mean, and only for a task that the
-receiver's own scorer cannot judge. Reading the bundle has already ensured that cells are sorted and unique.
+A cell that is missing or has no answer counts as 0. Only the receiver can exclude a cell from the mean, and only for a
+task that the receiver's own scorer cannot judge. Reading the bundle has already ensured that cells are sorted and
+unique.
 """
 
 from __future__ import annotations

@@ -38,7 +38,10 @@ def run_config(lock: Lock, findings: Findings) -> RunConfig | None:
 
 
 def selected(config: RunConfig, tasks: Sequence[Task], findings: Findings) -> list[Task]:
-    """Return the receiver's own tasks that the run's `domain`, `task_ids` and `limit` select."""
+    """Return the receiver's own tasks that the run's `domain`, `task_ids` and `limit` select.
+
+    If a selected task or domain is missing, add a finding and return [].
+    """
     try:
         return select(list(tasks), config)
     except UserError as cause:

@@ -1,10 +1,12 @@
-"""The result of verifying a bundle: three files, byte-identical on every machine with the same tasks.
+"""The result of verifying a bundle: three files, the same on every machine.
 
     verified/scores.jsonl   `CellScore`: canonical JSON, one line for each cell of the grid, by task and trial
     verified/summary.json   `Summary`
     verified/receipt.json   `Receipt`
 
-The files contain no time, machine or path. Values of cells are rounded to `Metric.digits` before any mean is computed.
+The same version of ColBench, tasks and settings (`--replay`, `--against`) give the same bytes. Therefore, the files
+contain no time, machine or path, and values of cells are rounded to `Metric.digits` before any mean is computed. Scores
+and summary leave out tasks that the receiver's scorer cannot judge.
 """
 
 from __future__ import annotations
@@ -55,15 +57,19 @@ class CellScore(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False)
     success: bool | None
     """None in a domain without a success metric."""
     official: float | None = None
-    """The value in the official scoring mode; None if the domain lacks this mode or it cannot judge the task."""
+    """The value in the official scoring mode; None if the domain lacks the mode, or the mode cannot judge the task."""
     turns: int
     answered: bool
+    """True if the agent ended the dialogue with an answer, False if the turn limit or a failure ended it."""
     agent_words: int
     human_words: int
     agent_tokens: int | None = None
     """Number of the agent's tokens, as stated by the bundle; None unless the bundle states them for every turn."""
     failure: str = ""
-    """The boundary at which a cell without an answer failed, such as `agent`; "" if it did not fail."""
+    """The boundary at which a cell without an answer failed, such as `agent`.
+
+    `absent` if the bundle lacks the cell; "" if the cell did not fail.
+    """
     outcome: str = ""
     """The reason why the answer could not be measured (`Score.outcome`), such as `varies` for a changing page."""
     asking: dict[str, float] = {}
@@ -90,12 +96,13 @@ class Summary(Struct, frozen=True, kw_only=True):
     agent_words: Estimate
     human_words: Estimate
     answered: float
+    """Share of the dialogues that the agent ended with an answer."""
     success_by_turn: tuple[float, ...]
     """Share of the dialogues that had succeeded by turn 1, 2, …; without a success metric, the mean value by turn."""
     asking: dict[str, Estimate] = {}
     """`ask_precision`, `ask_recall`, `ask_f1`: means over the dialogues for which they are defined."""
     undisclosed: float | None
-    """Mean share of the hidden facts that answers used although the human had not revealed them."""
+    """Mean share of the hidden facts that answers used although the human had not revealed them; None if unknown."""
 
 
 class Receipt(Struct, frozen=True, kw_only=True):
@@ -117,9 +124,9 @@ class Receipt(Struct, frozen=True, kw_only=True):
     replayed: int
     """Number of the human's replies that were generated again and are the same."""
     scores: str
-    """SHA-256 of scores.jsonl."""
+    """SHA-256 of scores.jsonl; "" if the bundle is refused."""
     summary: str
-    """SHA-256 of summary.json."""
+    """SHA-256 of summary.json; "" if the bundle is refused."""
 
 
 class Outcome(Struct, frozen=True, kw_only=True):

@@ -24,7 +24,7 @@ ABSENT = "absent"
 ASKING = ("ask_precision", "ask_recall", "ask_f1")
 """Measures of the agent's questions that are shown for an entry."""
 Rows = list[list[CellScore]]
-"""The cells of each task."""
+"""The scores of the cells, with one list for each task."""
 Measure = Callable[[CellScore], float]
 
 

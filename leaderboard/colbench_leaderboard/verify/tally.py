@@ -114,8 +114,8 @@ class Tally:
     def undisclosed(self) -> list[array[float]]:
         """The share of hidden facts that each answer used although the human never revealed them.
 
-        There is one array per task, by ascending ID, with one value per dialogue. Tasks that the scorer cannot judge
-        are left out.
+        There is one array per task, by ascending ID, with one value per answer. Tasks without hidden facts, and tasks
+        that the scorer cannot judge, are left out.
         """
         return [
             shares for task_id, shares in sorted(self._shares.items()) if task_id not in self._void

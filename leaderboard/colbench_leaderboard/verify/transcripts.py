@@ -73,7 +73,7 @@ Numbered = tuple[int, Transcript]
 
 
 def transcript(rollout: Rollout) -> Transcript | None:
-    """Return the parts of a dialogue that are compared; None if the agent says fewer than `LEAST_WORDS` words.
+    """Return the parts of a dialogue that are compared; None if they have fewer than `LEAST_WORDS` words.
 
     These parts are the agent's words that the human saw, and the answer's words; layout does not count.
     """
@@ -137,10 +137,10 @@ class Transcripts:
     def report_shared(self, findings: Findings) -> None:
         """Report transcripts that other bundles also contain.
 
-        A bundle that shares at least a tenth of the transcripts is reported; a smaller share is not. Only the `MOST`
-        bundles that share the most transcripts are named. A named bundle is a flag if it shares at least half of the
-        transcripts, or if all named bundles together do; otherwise it is a note. If this bundle is verified against
-        only the named bundles, the findings are the same. Raises DataError if a bundle cannot be read.
+        There is a finding for each bundle that shares at least a tenth of the transcripts, but only for the `MOST`
+        bundles that share the most. If the bundles of the findings together share at least half of the transcripts,
+        each finding is a flag; otherwise each is a note. Verifying this bundle against only these bundles gives the
+        same findings. Raises DataError if a bundle cannot be read.
         """
         self._compare()
         reported = (

@@ -1,4 +1,4 @@
-"""Verifying a bundle: files are checked first; if they are valid, answers are run and the human is replayed.
+"""Verifying a bundle: files are checked first; if they are valid, answers are scored and the human is replayed.
 
 Dialogues are read one at a time, twice. Memory contains the receiver's tasks, a score for each cell, the few dialogues
 being judged and, if the bundle is compared with others, transcripts of about `transcripts.HELD` characters.
@@ -46,7 +46,8 @@ class Settings(Struct, frozen=True, kw_only=True):
 def verify(bundle: Bundle, own: Sequence[Task], settings: Settings, seen: Seen) -> Outcome:
     """Verify a bundle on the receiver's own copy of the tasks, `own`.
 
-    Raises UserError if this machine cannot judge the bundle; the bundle itself may be correct.
+    Raises UserError if this machine cannot judge the bundle; the bundle itself may be correct. Raises DataError if a
+    bundle of `settings.against` cannot be read.
     """
     findings, package = Findings(), lock.own_package(bundle.lock)
     config = lock.run_config(bundle.lock, findings)

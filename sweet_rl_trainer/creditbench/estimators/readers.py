@@ -53,7 +53,9 @@ class Reader:
     """A language model or a value model, with a cache of computed values that later runs reuse."""
 
     def __init__(self, folder: Path, base: Path, cache: Path, *, system: str | None = None) -> None:
-        """Prepare a model, which is loaded on first use. Raises UserError if a folder contains no model.
+        """Prepare a model, which is loaded on first use.
+
+        Raises UserError if the tokenizer of `base` cannot be loaded, and DataError if it has no chat template.
 
         Args:
             folder: The model, or adapters.
@@ -121,7 +123,7 @@ Examples = list[list[Example]]
 
 
 def replies(bench: Bench, reader: Reader, *, told: bool) -> Examples:
-    """Return each state's candidates, weighted for a mean over a reply's tokens.
+    """Return each state's candidates as examples, whose weighted sum (`Reader.sums`) is a mean over a reply's tokens.
 
     If `told`, prompts begin with the reference.
     """
@@ -177,7 +179,7 @@ def lengths(examples: Examples) -> list[tuple[int, ...]]:
 
 
 def earlier_replies(task: Task, state: BenchState, reader: Reader) -> Example | None:
-    """Return the reference and the dialogue before a state, with weight 1 for reply tokens; None without a reply."""
+    """Return the reference and the earlier turns, with weight 1 for the agent's tokens; None in the first turn."""
     if not state.said:
         return None
     dialogue = trajectory_of(task, state.id, state.heard[:-1], state.said, reader.system(task))

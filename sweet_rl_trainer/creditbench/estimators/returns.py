@@ -17,7 +17,10 @@ COUNTS = (4, 16, 64)
 
 
 def returns(bench: Bench, count: int) -> list[Scores]:
-    """Return each candidate's mean reward over `count` continuations; a larger `count` only adds continuations."""
+    """Return each question's mean reward over `count` continuations, and each answer's reward.
+
+    A larger `count` only adds continuations.
+    """
     player = player_of(bench.task)
     return [
         tuple(_mean(player, state, each, count) for each in state.candidates)

@@ -1,7 +1,7 @@
 """`facts`: the share of the task's tests that a guess passes, given the facts that the dialogue has revealed.
 
     share(K) = the share of tests that a guess passes: a function with the author's choice for each decision in K (those
-               that the request or a reply reveals) and the family's most frequent choice for all others
+               that the request or a reply reveals) and the usual choice, the family's first, for all others
     Φ_p(o)   = Σ_{S ⊆ H∖K} p^|S| (1 − p)^|H∖K∖S| share(K ∪ S),   H: all hidden decisions
 
 Φ_0(o) is share(K): the share that an answer now would pass. Φ_p(o) is the expected share that an answer would pass

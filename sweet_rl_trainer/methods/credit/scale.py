@@ -25,7 +25,7 @@ FEWEST = 10
 
 
 class NoScaleError(UserError):
-    """Too few dialogues have a potential, or the reward does not increase with the potential."""
+    """An error because too few dialogues have a potential, or the reward does not increase with the potential."""
 
 
 class Line(Struct, frozen=True, kw_only=True):

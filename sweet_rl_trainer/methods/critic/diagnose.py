@@ -4,7 +4,7 @@
 - `correlation`: whether its scores follow the length of replies, or the number of turns of dialogues. The
   scores of a critic without length normalization do, and the replies of an actor trained on these scores collapse
   (arXiv 2503.15478, Table 3).
-- `best_of`: the reward of the best candidate by its scores, as the number of candidates grows.
+- `best_of`: the mean reward of the dialogue that it scores highest among n dialogues on a task, as n grows.
 - `states`: how often the critic prefers another question to the answer when everything is known.
 - `montecarlo`: how well its scores agree with the rewards of continued dialogues.
 

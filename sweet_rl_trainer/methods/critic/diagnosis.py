@@ -52,20 +52,23 @@ class DiagnoseSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """
 
     questions: Count = 4
-    """Number of further questions to compare with the answer when everything is known."""
+    """Maximum number of further questions to compare with the answer when everything is known."""
     continuations: Annotated[int, Meta(ge=0)] = 0
     """Number of continuations of each sampled candidate, for its Monte-Carlo return; 0 skips this measure."""
     turns: Count = 50
-    """Number of turns at which candidates are continued."""
+    """Maximum number of turns at which candidates are continued."""
     candidates: Annotated[int, Meta(ge=2)] = 4
-    """Number of candidates for each of these turns."""
+    """Maximum number of candidates at each of these turns."""
     agent: str = ""
     """The agent that continues the dialogues; "" for the agent of the first run."""
     seed: int = 0
 
 
 def diagnose(job: Job, recipe: Recipe, row_tokens: int) -> dict[str, Any]:
-    """Measure the critic, with at most `row_tokens` tokens in memory at once, and return a summary with alarms."""
+    """Measure the critic, write `diagnosis.json`, and return a summary with alarms.
+
+    `row_tokens` is the maximum number of tokens processed at once.
+    """
     from sweet_rl_trainer.methods.ranking.scorers import Scorers
 
     held_out = inputs.load(recipe.data, job.inputs).held_out

@@ -26,8 +26,8 @@ def offset(turns: Iterable[Scored]) -> float | None:
     The offset is fitted to the last turns of answered dialogues. A turn is used if its scored candidates include both
     answers and other replies. The gap is the mean score of the answers minus the mean score of the other replies. The
     offset maximizes the balanced accuracy: the share of successes with gap + offset above 0, plus the share of failures
-    with gap + offset below 0. Among equally good offsets, the middle of the widest range is chosen. Return None if all
-    these dialogues succeeded, if all failed, or if all gaps are equal.
+    with gap + offset below 0. Among equally good offsets, the middle of the widest range is chosen. Return None if no
+    turn can be used, if all these dialogues succeeded, if all failed, or if all gaps are equal.
     """
     known = sorted(_gaps(turns))
     successes = sum(success for _, success in known)

@@ -18,7 +18,7 @@ class VisionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Settings of a critic that sees pages: a regression head on a separate model, Qwen2-VL or Qwen2.5-VL."""
 
     model: str
-    """A folder, or `OWNER/NAME` or `OWNER/NAME@REVISION` on the Hugging Face hub. Paper: Qwen2-VL-7B."""
+    """A folder, or `OWNER/NAME` or `OWNER/NAME@REVISION` on the Hugging Face Hub. Paper: Qwen2-VL-7B."""
     max_pixels: Count = PIXELS
     """Maximum number of pixels of a picture; there is an image token for each 28 x 28 pixels. Ours."""
     read_pages: bool = True

@@ -30,6 +30,7 @@ class RankSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     pairs_per_turn: Count = 4
     """Number of pairs for each turn. Paper."""
     margin: NotNegative = 0.0
+    """Minimum difference of the scores in a pair, for `pairs = "margin"`. Ours."""
     calibrate: bool = False
     """Shift the scores of answers according to the outcomes of the recorded answers (`calibrate`). Ours."""
     seed: int = 0

@@ -1,4 +1,4 @@
-"""Monte-Carlo returns as scores: credit for a reply without a model of credit, at the cost of continuing dialogues.
+"""Monte-Carlo returns as scores of replies: they need neither a critic nor a potential, but continuations of dialogues.
 
 The score of a reply is the mean reward of dialogues that an agent continues after it. This score is unbiased for every
 reply, but noisy with few continuations.

@@ -19,7 +19,7 @@ is over the H tokens h of the reply's header (`Chat.reply_header`; Llama 3.1 has
 tokens t of its text, without the end token. With 10 tokens of text and the end token at 0.35 nats each, the bonus is
 3.85 / 11 − 3.5 / 14 = 0.1; it differs for templates with another H. All tokens of a reply that was cut off are text.
 
-All other presets with a critic are 0 if the critic is untrained.
+If the critic is untrained, all presets with a critic are 0, except `released`.
 
 A turn's candidates form one group: if the model supports it (`attention.can_share`), their context is computed once.
 Values are kept in a `reference_cache.ReferenceCache`, so no reply is scored twice.

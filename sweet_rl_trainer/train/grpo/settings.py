@@ -40,7 +40,10 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     learning_rate: Positive = 1e-6
     """The constant learning rate. Paper and TRL, for full fine-tuning; LoRA needs about 1e-5 or more."""
     beta: NotNegative = 0.0
-    """Weight of the KL divergence from the initial model; above 0, that model is loaded, too. TRL; paper 0.04."""
+    """Weight of the KL divergence from the initial model. TRL; paper 0.04.
+
+    Above 0, the initial model is loaded a second time, unless adapters are trained.
+    """
     epsilon: Positive = 0.2
     """Probability ratios are clipped to 1 ± epsilon; in the first of the `iterations`, all ratios are 1. TRL."""
     loss: Literal["grpo", "bnpo", "dr_grpo", "dapo"] = "grpo"
@@ -88,7 +91,7 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     keep: Count = 2
     """Number of checkpoints to keep. Ours."""
     log_every: Count = 1
-    """Number of optimizer steps between two lines of the log; the last step is always logged. Ours."""
+    """Number of optimizer steps between two lines of the log; checkpoints and the last step are also logged. Ours."""
     report_to: tuple[Tracker, ...] | Tracker = ()
     """Additional trackers to log to: one or several of tensorboard, wandb and trackio. Ours: none."""
     seed: Annotated[int, Meta(ge=0)] = 0

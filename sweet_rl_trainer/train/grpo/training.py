@@ -1,6 +1,6 @@
-"""A GRPO run in a folder, which is started or resumed as in `sweet_rl_trainer.train.run`.
+"""A GRPO run in a folder. The run starts or resumes as in `sweet_rl_trainer.train.run`.
 
-FOLDER/run.json            the definition: settings, the environment, a digest of the tasks, the initial model
+FOLDER/run.json            the definition: settings, adapters, digests of environment, tasks and initial model
 FOLDER/rollouts/           the dialogues of each batch, a rollout file for each process (`colbench.rollout`)
 FOLDER/checkpoint-STEP/    transformers' checkpoints
 FOLDER/log.jsonl           a line for each logged step
@@ -84,7 +84,8 @@ def train_grpo(
     settings of the dialogues (`environment.Environment`); `template_args` are variables of the chat template.
     `model` is the initial model, even when a run resumes; `origin` is its digest (`model_digest`). Under
     `accelerate launch` each process calls this function and runs its share of the dialogues. Raises UserError if TRL is
-    missing, if the folder contains another run, or if the model, the template or the settings are unsuitable.
+    missing, if the folder contains another run or other files, if the model, the template or the settings are
+    unsuitable, or if none of a batch's dialogues is scored. Raises EndpointError if a model server fails.
     """
     require_trl()
     state = PartialState(cpu=use_cpu())

@@ -42,8 +42,9 @@ TITLE = {
 class Design(Struct, frozen=True, kw_only=True):
     """The choices that determine a page's look. `pictures` is the ID of the page's first picture on picsum.photos.
 
-    Most fields are named after a decision and hold either the code or the value of the chosen option; see
-    `from_choices`. The decision `accent` fills two fields: `hue` with its value, and `tone` with its code.
+    Most fields are named after a decision and hold the code of the chosen option; see `from_choices`. Three decisions
+    fill two fields, the first with the code and the second with the value: `accent` fills `tone` and `hue`, `headline`
+    fills `size` and `align`, and `room` fills `room` and `width`. `columns` holds the value.
     """
 
     hue: str
@@ -66,12 +67,12 @@ class Design(Struct, frozen=True, kw_only=True):
 
     @property
     def dark(self) -> bool:
-        """True if the page is white on black."""
+        """True if the page has white text on a nearly black background."""
         return self.ground == "dark"
 
     @property
     def dark_cards(self) -> bool:
-        """True if the boxes are white on black."""
+        """True if the boxes have white text on a black or nearly black background."""
         return self.card_look == "black" or (self.dark and self.card_look in ("border", "free"))
 
     @property

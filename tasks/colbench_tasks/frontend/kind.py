@@ -49,8 +49,9 @@ def kind(
 ) -> Kind:
     """Build a kind of page from texts: ` | ` separates `plans`, ` / ` separates `titles`, newlines separate `requests`.
 
-    The kind gets the trades in `fields`, or all trades if `fields` is empty. With `sells`, trades whose items have no
-    prices are left out.
+    Spaces separate the names of sections in a plan and in `extras`, and the fields in `fields`. The kind gets the
+    trades in `fields`, or all trades if `fields` is empty. With `sells`, trades whose items have no prices are left
+    out.
     """
     wanted = fields.split()
     return Kind(

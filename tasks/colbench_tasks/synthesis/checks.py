@@ -19,7 +19,8 @@ LONGEST_CALLS = 10_000
 def check_function(reference: str, signature: str) -> ast.FunctionDef:
     """Return the function that a reference defines.
 
-    Raises RejectedError unless its name and parameters match the signature.
+    Raises RejectedError if the reference or the signature is not exactly one function with plain parameters, or if
+    their names or parameters differ.
     """
     function = _function(reference, "the reference")
     asked = _function(f"{signature.strip().removesuffix(':')}: ...", "the signature")
@@ -32,7 +33,10 @@ def check_function(reference: str, signature: str) -> ast.FunctionDef:
 
 
 def check_calls(calls: Sequence[str], function: ast.FunctionDef) -> None:
-    """Raise RejectedError unless there are ten calls of the function, all different, with literal arguments."""
+    """Raise RejectedError unless there are ten calls of the function, all different, with literal arguments.
+
+    Calls with more than `LONGEST_CALLS` characters in total are also rejected.
+    """
     if len(calls) != CALLS:
         raise RejectedError("bad_calls", f"there are {len(calls)} calls, not {CALLS}")
     if sum(map(len, calls)) > LONGEST_CALLS:
@@ -56,7 +60,10 @@ def parse(source: str, reason: Reason) -> ast.Module:
 
 
 def _function(source: str, what: str) -> ast.FunctionDef:
-    """Return the only function in a source. Raises RejectedError if the source contains anything else."""
+    """Return the only function in a source.
+
+    Raises RejectedError if the source contains anything else, or if the function has parameters that are not plain.
+    """
     match parse(source, "not_a_function").body:
         case [ast.FunctionDef() as function]:
             given = function.args

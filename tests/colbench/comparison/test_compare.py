@@ -11,7 +11,7 @@ from colbench.cli import main
 from colbench.comparison.model import SCHEMA
 from colbench.comparison.page import render_page
 from colbench.comparison.pins import notes
-from colbench.messages import Usage
+from colbench.messages import Delivery, Usage
 from colbench.rollout import Failure
 
 AGENTS = ("interviewer", "demonstrator", "guesser")
@@ -108,6 +108,26 @@ def test_a_known_price_gives_the_cost_of_a_dialogue(played, rewrite, with_record
     assert cost.mine == pytest.approx(0.003 * turns.mine)
     assert cost.mean.mean == pytest.approx(0.003 * turns.mean.mean)
     assert found.difference("agent_tokens").theirs == 1100
+
+
+def test_the_cost_is_unknown_if_a_server_reported_no_token_counts(played, rewrite, with_record):
+    def count_agent_only(rollout):
+        usage = Usage(prompt_tokens=1000, completion_tokens=100, requests=1)
+        turns = tuple(
+            replace(turn, agent_usage=usage, human_delivery=Delivery() if turn.human else None)
+            for turn in rollout.turns
+        )
+        return replace(rollout, turns=turns)
+
+    runs = []
+    for name in ("interviewer", "guesser"):
+        run = rewrite(played[name], count_agent_only)
+        config = replace(run.config, agent_price=(2.0, 10.0), human_price=(2.0, 10.0))
+        runs.append(with_record(run, config=config))
+    assert any(turn.human_delivery for rollout in runs[0].rollouts for turn in rollout.turns)
+    pair = colbench.compare(*runs).domains["backend"].pairs[0]
+    assert "agent_tokens" in pair.differences
+    assert "cost" not in pair.differences
 
 
 def test_a_cell_that_one_run_lacks_is_left_out_and_counted(played, rewrite):

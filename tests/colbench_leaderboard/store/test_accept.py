@@ -126,15 +126,23 @@ def test_a_refused_bundle_is_not_accepted_but_its_refusal_can_be_recorded(store,
     one.verify([[1.0], [0.5]], level=None, findings=[("grid.missing-cell", "refusal")])
     with pytest.raises(UserError, match=r"grid\.missing-cell.*accept --refuse REASON"):
         accept(store, one.bundle, one.verified)
-    record = refuse(store, one.verified, "cells are missing")
+    record = refuse(store, one.bundle, one.verified, "cells are missing")
     assert (record.decision, record.reason) == ("refused", "cells are missing")
     assert list(files(entry_folder(store, one.digest))) == [f"verified/{record.receipt}/{RECEIPT}"]
+
+
+def test_a_refusal_needs_the_receipt_of_the_same_bundle(store, entrant):
+    one, other = entrant("one"), entrant("other")
+    before = files(store)
+    with pytest.raises(UserError, match=f"belongs to bundle {other.digest}, not to bundle"):
+        refuse(store, one.bundle, other.verified, "copied")
+    assert files(store) == before
 
 
 def test_refusing_a_merged_bundle_deletes_it(store, entrant):
     one = entrant()
     shutil.copytree(one.bundle, bundle_folder(store, one.digest))
-    refuse(store, one.verified, "not signed")
+    refuse(store, one.bundle, one.verified, "not signed")
     assert not bundle_folder(store, one.digest).exists()
 
 
@@ -320,7 +328,7 @@ def test_a_decision_with_an_empty_overlong_or_invalid_reason_is_not_recorded(
     one = entrant()
     before = files(store)
     for decide in (
-        lambda: refuse(store, one.verified, reason),
+        lambda: refuse(store, one.bundle, one.verified, reason),
         lambda: remove(store, one.digest, reason),
         lambda: rescore(store, one.digest, one.verified, reason),
         lambda: keep(store, one.digest, reason),

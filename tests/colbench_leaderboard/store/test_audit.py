@@ -26,7 +26,7 @@ def used_store(store, entrant):
     one, other, third = entrant("one"), entrant("other"), entrant("third")
     accept(store, one.bundle, one.verified)
     accept(store, other.bundle, other.verified)
-    refuse(store, third.verified, "copied")
+    refuse(store, third.bundle, third.verified, "copied")
     remove(store, other.digest, "asked for", delete=True)
     one.verify([[1.0], [1.0]])
     return store, one, rescore(store, one.digest, one.verified, "new rules")

@@ -187,7 +187,7 @@ def test_the_audit_asks_to_rescore_an_entry_whose_duplicate_was_deleted(
     assert main(remove) == 0
     capsys.readouterr()
     assert main(["leaderboard", "audit", store, "--verify"]) == 1
-    command = f"colbench leaderboard rescore --only {second[:12]}"
+    command = f"colbench leaderboard rescore {store} --only {second[:12]} --reason …"
     assert command in capsys.readouterr().out
     only = ["--only", second[:12], "--reason", "a duplicate was deleted"]
     capsys.readouterr()

@@ -93,6 +93,12 @@ def without_a_head(store, keys):
     return r"heads/1\.txt: missing, but .*heads/3\.txt follows it"
 
 
+def following_an_older_head(store, keys):
+    path = store / HEADS / "3.txt"
+    path.write_text(path.read_text().replace("follows: 1", "follows: 0"))
+    return r"heads/3\.txt: follows head 0, but head 1 exists"
+
+
 def without_the_last_head(store, keys):
     (store / HEADS / "3.txt").unlink()
     return "unsigned from record 2 on; sign with `colbench leaderboard sign"
@@ -180,6 +186,7 @@ def linked_receipt_signature(store, keys):
         truncated_log,
         rewritten,
         without_a_head,
+        following_an_older_head,
         without_the_last_head,
         appended,
         changed_statement,

@@ -156,5 +156,5 @@ def test_the_best_candidate_that_is_not_wrong_has_the_optimal_value(benches):
 
 
 def test_tasks_without_an_installed_family_are_refused():
-    with pytest.raises(UserError, match="--tasks bundled:frontend: no task of an installed family"):
+    with pytest.raises(UserError, match="--tasks bundled:frontend: no task can be used"):
         chosen_tasks("bundled:frontend", 3)

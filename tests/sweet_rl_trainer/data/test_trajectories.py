@@ -140,7 +140,7 @@ async def test_a_prompt_whose_file_changed_or_is_missing_must_be_given(tmp_path,
     for lose in (lambda file: file.write_text("Ask no more."), Path.unlink):
         lose(tmp_path / "prompt.txt")
         with pytest.raises(
-            DataError, match=r"a system prompt from a file .*prompt\.txt.*set data.system"
+            DataError, match=r"neither the run's prompt file \(.*prompt\.txt\).*set data.system"
         ):
             read_run(Path("out"))
     given = read_run(Path("out"), system="Ask {max_turns} times.")

@@ -160,7 +160,9 @@ def test_tasks_other_than_those_of_the_run_are_an_error(collected):
 
 
 def test_a_held_out_share_that_selects_no_task_is_an_error(collected):
-    with pytest.raises(UserError, match=r"held-out share 1e-06, seed 0: none of 8 tasks is in"):
+    with pytest.raises(
+        UserError, match=r"data\.held_out 1e-06, data\.seed 0: none of 8 tasks is in"
+    ):
         loaded(runs=(str(collected[0]),), held_out=1e-6)
 
 

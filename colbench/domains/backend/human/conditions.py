@@ -290,7 +290,7 @@ def _truth(node: ast.expr, speaker: Says, negated: bool) -> str:
 
 
 def _flag(words: list[str], negated: bool) -> str:
-    """Phrase a flag such as `is_double_bogey`, `card_has_port` or `video_disabled` as a sentence."""
+    """Phrase a flag such as `is_double_bogey`, `card_has_port` or `video_disabled` as a clause; "" for other names."""
     denied = " not" if negated else ""
     head, *rest = words
     if head in ("is", "are"):

@@ -45,13 +45,18 @@ class Context(Struct, frozen=True):
     """The context of a statement: a condition, "otherwise", or a loop."""
 
     kind: str
+    """`if`, `else` (also for an exception handler) or `loop`."""
     phrase: str
     nodes: tuple[ast.AST, ...] = ()
 
 
 @lru_cache(maxsize=1024)
 def code_facts(source: str) -> tuple[CodeFact, ...]:
-    """Return the facts of a reference, in source order. Raises SimulatorError if the reference cannot be read."""
+    """Return the facts of a reference, in source order.
+
+    Raises SimulatorError if the reference cannot be read: it is not valid Python, is nested too deeply, or has code for
+    which the human has no words.
+    """
     tree = _parse(source)
     facts: dict[str, CodeFact] = {}
     try:
@@ -311,7 +316,7 @@ def _fact(
 
 
 def _table(node: ast.AST) -> ast.Dict | None:
-    """Return the dict literal that a statement sets or returns; None for fewer than `TABLE_MIN` entries."""
+    """Return the dict literal that a statement sets or returns, if it has at least `TABLE_MIN` entries; else None."""
     value = getattr(node, "value", None)
     return value if isinstance(value, ast.Dict) and len(value.keys) >= TABLE_MIN else None
 

@@ -50,9 +50,9 @@ NEUTRAL = frozenset(
 LONGEST_HEARD = 20_000
 """Maximum number of characters of a message that are read."""
 MOST_QUESTIONS = 20
-"""Maximum number of questions of a message that are considered."""
+"""Maximum number of parts of a message's questions that are considered."""
 NAME_LENGTH = 60
-"""Maximum number of characters in the name of a decision, which is the beginning of its sentence."""
+"""Maximum number of characters of a decision's sentence in the decision's name, which also has a number."""
 
 
 class CodeHuman:
@@ -61,7 +61,8 @@ class CodeHuman:
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
         """Return the human's answer to the agent's last message.
 
-        Raises SimulatorError if the reference is not valid Python, or if the dialogue has no message of the agent.
+        Raises SimulatorError if the reference cannot be read (see `code_facts`), or if the dialogue has no message of
+        the agent.
         """
         said = next((m.content for m in reversed(dialogue) if m.role == "assistant"), None)
         if said is None:
@@ -72,7 +73,11 @@ class CodeHuman:
 
 
 def answer(task: Task, said: str) -> str:
-    """Return at most two facts, one per question, as the human's reply to a message; a stock phrase if none match."""
+    """Return the human's reply to a message: at most two facts, or a stock phrase if no fact matches.
+
+    Each part of a question adds at most one fact. If two facts exceed `LIMIT` together, only the first is said. Raises
+    SimulatorError if the reference cannot be read.
+    """
     parts = _parts(said)
     facts = list(_found(task, parts))[:MOST_FACTS]
     if facts:
@@ -86,7 +91,7 @@ def answer(task: Task, said: str) -> str:
 def decisions(task: Task) -> tuple[Fact, ...]:
     """Estimate the decisions behind a task from its reference: one decision per sentence, named by its first words.
 
-    Empty if the reference is not valid Python.
+    Empty if the reference cannot be read.
     """
     try:
         return _decisions(task.hidden.reference)
@@ -95,7 +100,10 @@ def decisions(task: Task) -> tuple[Fact, ...]:
 
 
 def asked_decisions(task: Task, said: str) -> tuple[Fact, ...]:
-    """Return the decisions that the human takes a message to ask about; they are estimates, as in `decisions`."""
+    """Return the decisions that a message asks about, as the human understands it; estimates, as in `decisions`.
+
+    Raises SimulatorError if the reference cannot be read.
+    """
     by_sentence = {fact.statement: fact for fact in decisions(task)}
     return tuple(by_sentence[sentence] for sentence in _found(task, _parts(said)))
 

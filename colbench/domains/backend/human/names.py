@@ -1,4 +1,4 @@
-"""Identifiers, values and lists as a person would say them. Functions take and return strings, not syntax trees."""
+"""Identifiers, values and lists as a person would say them. No function takes or returns a syntax tree."""
 
 from __future__ import annotations
 

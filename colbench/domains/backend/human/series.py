@@ -16,7 +16,10 @@ SHORT_NAME = 2
 
 
 def called(func: ast.expr) -> str:
-    """Return the dotted name of a called function; a method of an unnamed value has a name that begins with a dot."""
+    """Return the dotted name of a called function; `result` if the function is neither a name nor an attribute.
+
+    The name of a method begins with a dot if its object is not a variable.
+    """
     if isinstance(func, ast.Attribute):
         owner = func.value.id + "." if isinstance(func.value, ast.Name) else "."
         return owner + func.attr

@@ -82,11 +82,14 @@ class Album:
             ) from cause
 
     def page(self, page: str | None) -> Shot:
-        """Return the picture of a page from the last call of `take`."""
+        """Return the picture of a page from the last call of `take`; only a note if `page` is None."""
         return self._shots[self._key(page)] if page else Shot(note=NO_PAGE)
 
     def difference(self, target: str, page: str | None) -> Shot:
-        """Return the picture of the difference between a target and a page; the pair must be from the last `take`."""
+        """Return the picture of the difference between a target and a page, from the last call of `take`.
+
+        The result is only a note if `page` is None or the same as the target.
+        """
         if page is None:
             return Shot(note=NOTHING_TO_COMPARE)
         if page == target:
@@ -103,7 +106,10 @@ class Album:
         return self._kept(pair, pictures.difference)
 
     def _kept(self, keys: Sequence[str], make: Callable[..., bytes]) -> Shot:
-        """Return the picture that `make` composes of the renders with these keys; write its file only once."""
+        """Return the picture that `make` composes of the renders with these keys, or a note on why it is missing.
+
+        The file of a picture is written only once.
+        """
         name = _name(*keys)
         path = self._folder / name
         if not path.exists():

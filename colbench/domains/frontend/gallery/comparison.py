@@ -12,7 +12,7 @@ from colbench.presentation import Comparison, Picture
 from colbench.task import Task
 
 LEGEND = (
-    "Difference: blue-green is only on the target, red only on the render, violet differs in "
+    "Difference: teal is only on the target, red only on the render, violet differs in "
     "color; gray is the same."
 )
 

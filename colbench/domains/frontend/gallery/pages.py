@@ -43,7 +43,7 @@ class Picture(Struct, frozen=True, kw_only=True):
     shot: Shot
     metrics: str = ""
     note: str = ""
-    """The note of the page's score, shown in place of a missing picture."""
+    """The note of the page's score, shown after the reason if the picture is missing."""
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -229,7 +229,7 @@ def _final(rollout: Rollout) -> str | None:
 
 
 def shown_pages(rollout: Rollout) -> Iterator[tuple[Turn, str | None]]:
-    """Yield each turn with the page that it showed; the last turn has the page of the answer."""
+    """Yield each turn with the page that it showed, or None; the last turn has the page of the answer, if any."""
     for turn in rollout.turns[:-1]:
         yield turn, extract_page(turn.said)
     if rollout.turns:

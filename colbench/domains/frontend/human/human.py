@@ -44,9 +44,10 @@ class PageHuman:
         self._renderer = renderer
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
-        """Return the answer to the agent's last message, with a picture of that message's page.
+        """Return the answer to the agent's last message; if the message has a page, with the page's picture.
 
-        Raises SimulatorError if the target cannot be rendered, RenderError if the browser fails.
+        A page that cannot be rendered gets a fixed reply without a picture. Raises SimulatorError if the target cannot
+        be rendered, RenderError if the browser fails.
         """
         if self._renderer is None:
             raise RuntimeError(

@@ -78,7 +78,12 @@ def match(target: Page, made: Page) -> Matching:
     left = _without(target.content, (pair.theirs for pair in found))
     free = _without(made.content, (pair.mine for pair in found))
     backdrops = _backdrops(target, made, left, free)
-    again = _by_text(left, free, target, made)
+    again = _by_text(
+        _without(left, (pair.theirs for pair in backdrops)),
+        _without(free, (pair.mine for pair in backdrops)),
+        target,
+        made,
+    )
     near = [pair for pair in again if _near(pair, found)]
     moved = [pair for pair in again if pair not in near]
     taken = (*backdrops, *again)
@@ -95,7 +100,10 @@ def match(target: Page, made: Page) -> Matching:
 
 
 def similarity(one: str, other: str) -> float:
-    """Return the similarity of two texts, 0 to 1: Dice's coefficient (Dice 1945) over words or letter pairs."""
+    """Return the similarity of two texts, 0 to 1: Dice's coefficient (Dice 1945).
+
+    Two long texts are compared by their words, others by pairs of characters. Only equal texts have the similarity 1.
+    """
     if one == other:
         return 1.0
     long = min(one.count(" "), other.count(" ")) > _SHORT_WORDS
@@ -171,7 +179,7 @@ def _beside(theirs: Block, mine: Block, target: Page, made: Page) -> float:
 
 
 def _pairs(theirs: Band, mine: Band, target: Page, made: Page) -> list[Pair]:
-    """Pair the blocks of two bands, the best pairs first, each block once. Repeated texts are paired in order."""
+    """Pair the blocks of two bands, each at most once; better pairs come first. Repeated texts are paired in order."""
     scores = {
         (i, j): _score(a, b, target, made) for i, a in enumerate(theirs) for j, b in enumerate(mine)
     }
@@ -202,7 +210,11 @@ def _by_text(left: Sequence[Block], free: Sequence[Block], target: Page, made: P
 
 
 def _near(pair: Pair, found: Sequence[Pair]) -> bool:
-    """Return True if a pair's vertical shift is close to that of the nearest pair in `found`, or to 0 without one."""
+    """Return True if a pair's vertical shift from target to agent's page is close to that of its neighbor in `found`.
+
+    The neighbor is the pair in `found` that is vertically nearest on the target page. If `found` is empty, the shift
+    must be close to 0.
+    """
     beside = min(found, key=lambda other: abs(other.theirs.y - pair.theirs.y), default=None)
     shift = beside.mine.y - beside.theirs.y if beside else 0
     return abs(pair.mine.y - pair.theirs.y - shift) <= max(

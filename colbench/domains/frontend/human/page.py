@@ -37,7 +37,7 @@ class Page(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def texts(self) -> frozenset[str]:
-        """All texts on the page, without names of pictures."""
+        """All texts on the page, without the `alt` texts of pictures."""
         return frozenset(block.text for block in self.content if block.kind != "picture")
 
     @cached_property
@@ -53,7 +53,7 @@ class Page(Struct, frozen=True, kw_only=True, dict=True):
         return end[0] if len(end) == 1 and end[0].kind == "text" else None
 
     def behind(self, block: Block) -> Block | None:
-        """Return the smallest area that contains a block; None if no area contains it."""
+        """Return the smallest area that contains the middle of a block and is larger; None without such an area."""
         return min((area for area in self.areas if holds(area, block)), key=area_of, default=None)
 
 
@@ -98,7 +98,7 @@ def _reading(block: Block) -> tuple[int, int]:
 
 
 def holds(area: Block, block: Block) -> bool:
-    """Return True if the area contains the middle of the block and is larger than it."""
+    """Return True if the area contains the middle of the block and is larger than the block."""
     x, y = middle(block)
     inside = area.x <= x <= area.x + area.width and area.y <= y <= area.y + area.height
     return inside and block is not area and area_of(area) > area_of(block)

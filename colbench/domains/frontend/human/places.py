@@ -64,7 +64,7 @@ def _nearest(blocks: Sequence[Block], far: Callable[[Block], float | None]) -> B
 
 
 def _beside(block: Block, other: Block) -> float | None:
-    """Return the gap between two blocks that are side by side; None for other blocks."""
+    """Return the gap between two blocks that are side by side; None for other blocks or a wide gap."""
     shared = min(block.y + block.height, other.y + other.height) - max(block.y, other.y)
     if shared < 0.5 * min(block.height, other.height) or other.width > 3 * block.width + 200:
         return None
@@ -73,7 +73,10 @@ def _beside(block: Block, other: Block) -> float | None:
 
 
 def _below(block: Block, other: Block) -> float | None:
-    """Return the gap from `other` to the block below it, plus 5% of the horizontal offset; None for other positions."""
+    """Return the gap between `block` and the block `other` above it, plus 5% of their horizontal offset.
+
+    Return None if `other` is not directly above `block`, or is too far away.
+    """
     shared = min(block.x + block.width, other.x + other.width) - max(block.x, other.x)
     gap = block.y - other.y - other.height
     if shared <= 0 or not -8 <= gap <= _NEAR_BELOW:

@@ -35,7 +35,7 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 
 class Scene:
-    """The target, the agent's page and the matching of their blocks."""
+    """The target (`theirs`), the agent's page (`mine`) and the matching of their blocks."""
 
     def __init__(self, theirs: Page, mine: Page, matching: Matching) -> None:
         self.theirs = theirs

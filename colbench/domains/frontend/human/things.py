@@ -87,7 +87,7 @@ def _groups(blocks: Sequence[Block]) -> Iterator[list[Block]]:
 
 
 def _parted(row: list[Block]) -> Iterator[list[Block]]:
-    """Yield the parts of a row, split at gaps that are far larger than the others."""
+    """Yield the parts of a row, split at gaps far larger than the others; up to `_FEW` blocks stay together."""
     gaps = [right.x - left.x - left.width for left, right in pairwise(row)]
     widest = 20 + 3 * sorted(gaps)[len(gaps) // 2] if len(row) > _FEW else inf
     start = 0
@@ -150,7 +150,7 @@ def _row(group: Sequence[Block]) -> Block:
 
 
 def _looks(block: Block, page: Page) -> str:
-    """Describe a block's size and colors if they are unusual."""
+    """Describe the size and the colors of a block's text if they are unusual."""
     words = size(block) if block.kind != "button" else ""
     own_ground = distance(block.background, page.background) > _SEEN
     if own_ground or distance(block.color, "#000000") > _DARK:

@@ -42,6 +42,6 @@ def size(block: Block) -> str:
 
 
 def roughly(pixels: float) -> int:
-    """Round a number of pixels, without its sign, to a multiple of 5 or 10, as a person would say it."""
+    """Round a number of pixels, without its sign, to a multiple of 5 (below 100) or 10; the result is at least 5."""
     step = 5 if abs(pixels) < 100 else 10
     return max(step, round(abs(pixels) / step) * step)

@@ -30,7 +30,7 @@ than the page. `next`: the next page looks different or is not rendered. `vary`:
 rendered again. `trace`: a window or a saved file is left behind. `honest`: none of these; the page is a control.
 """
 HEIGHT = 3000
-"""Expected height in pixels of pages whose aim is `height`."""
+"""Expected height in pixels of the pages in the class `measuring`."""
 _REPEAT = re.compile(r"⟦(\d+): ([^⟦⟧]*)⟧")
 _SOURCES = Path(__file__).parent / "sources"
 

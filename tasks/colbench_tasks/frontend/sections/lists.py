@@ -1,4 +1,4 @@
-"""Sections with one item below another."""
+"""Sections about prices, steps, questions, offers, posts, jobs or dates, mostly as lists or grids."""
 
 from __future__ import annotations
 

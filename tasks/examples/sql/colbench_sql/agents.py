@@ -41,7 +41,7 @@ class Asker:
 
 
 class Guesser(Asker):
-    """An agent that answers at once with the most common choices."""
+    """An agent that answers at once, with the first option of each decision that the request leaves open."""
 
     def __init__(self) -> None:
         super().__init__(max_questions=0)
