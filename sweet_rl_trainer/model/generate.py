@@ -19,8 +19,8 @@ from torch.nn.functional import pad
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.model.kv_cache import Prefixes, batched, cache_argument
 
-CROWDED = 0.8
-"""The share of unfinished rows at or below which finished rows leave the batch."""
+ROOM = 64
+"""Number of tokens for which a batch has room at first."""
 
 
 def generate(
@@ -68,7 +68,7 @@ class _Batch:
     ) -> None:
         self._model = model
         known = prefixes.read(model, [prompt[:-1] for prompt in prompts])
-        self._cache = batched([each for each in known for _ in range(count)])
+        self._cache = batched([each for each in known for _ in range(count)], room=ROOM)
         self._cache_argument = cache_argument(model)
         width = max(map(len, prompts))
         mask = torch.tensor([[0] * (width - len(each)) + [1] * len(each) for each in prompts])
@@ -76,7 +76,7 @@ class _Batch:
         last = torch.tensor([[prompt[-1]] for prompt in prompts])
         self._last = last.to(model.device).repeat_interleave(count, 0)
         self.rows = list(range(len(prompts) * count))
-        """The index of each row's reply; the replies of a few rows may have ended."""
+        """The index of each row's reply."""
 
     def logits(self) -> Tensor:
         """Return the logits after the last tokens: (rows, vocabulary)."""
@@ -91,19 +91,25 @@ class _Batch:
         return logits
 
     def add(self, tokens: Tensor, going: Sequence[bool]) -> None:
-        """Append a token to each row, and remove finished rows if the share of unfinished rows is at most `CROWDED`.
-
-        `going` is True for each unfinished row. Rows are not removed one at a time, because each removal copies the
-        other rows.
-        """
-        if sum(going) <= len(going) * CROWDED:
-            places = [place for place, goes in enumerate(going) if goes]
+        """Append a token to each row, and remove finished rows; `going` is True for each unfinished row."""
+        if not all(going):
+            places = _without_gaps(going)
             kept = torch.tensor(places, device=tokens.device)
             tokens, self._mask = tokens[kept], self._mask[kept]
             self._cache.batch_select_indices(kept)
             self.rows = [self.rows[place] for place in places]
         self._last = tokens[:, None]
         self._mask = pad(self._mask, (0, 1), value=1)
+
+
+def _without_gaps(going: Sequence[bool]) -> list[int]:
+    """Return the row to put in each place of the smaller batch: the same row or, if that has finished, a later one."""
+    places = list(range(sum(going)))
+    movers = [row for row in range(len(places), len(going)) if going[row]]
+    gaps = [place for place in places if not going[place]]
+    for gap, mover in zip(gaps, movers, strict=True):
+        places[gap] = mover
+    return places
 
 
 def _draw(logits: Tensor, generators: Sequence[torch.Generator], temperature: float) -> Tensor:

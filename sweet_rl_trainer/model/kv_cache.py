@@ -8,11 +8,12 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 from transformers.cache_utils import Cache, DynamicLayer
 
 TOGETHER = 8192
 """Maximum number of tokens to read in one batch, including the padding of shorter rows."""
+TOGETHER_CPU = 1024
+"""The same on a CPU, whose caches hold the intermediate results of only a small batch."""
 Layers = list[tuple[Tensor, Tensor]]
 """Keys and values of each layer; shape (1, heads, tokens, head width)."""
 
@@ -46,7 +47,8 @@ class Prefixes:
         by_length = sorted(known, key=lambda ids: len(ids) - len(known[ids]))
         found = {ids: self._cached.get(known[ids], []) for ids in by_length}
         rest = [ids for ids in by_length if len(ids) > len(known[ids])]
-        for chunk in _chunks(rest, [len(ids) - len(known[ids]) for ids in rest]):
+        most = TOGETHER_CPU if model.device.type == "cpu" else TOGETHER
+        for chunk in _chunks(rest, [len(ids) - len(known[ids]) for ids in rest], most):
             rows = [ids[len(known[ids]) :] for ids in chunk]
             found |= zip(chunk, _read(model, [found[ids] for ids in chunk], rows), strict=True)
         for ids in wanted:
@@ -69,12 +71,12 @@ class Prefixes:
 
 
 def _chunks(
-    prompts: Sequence[tuple[int, ...]], lengths: Sequence[int]
+    prompts: Sequence[tuple[int, ...]], lengths: Sequence[int], most: int
 ) -> Iterator[list[tuple[int, ...]]]:
-    """Yield batches of at most `TOGETHER` tokens; a longer prompt is a batch of its own. `lengths` must ascend."""
+    """Yield batches of at most `most` tokens; a longer prompt is a batch of its own. `lengths` must ascend."""
     chunk: list[tuple[int, ...]] = []
     for ids, length in zip(prompts, lengths, strict=True):
-        if chunk and (len(chunk) + 1) * length > TOGETHER:
+        if chunk and (len(chunk) + 1) * length > most:
             yield chunk
             chunk = []
         chunk.append(ids)
@@ -92,7 +94,7 @@ def _read(model: Any, known: Sequence[Layers], rows: Sequence[Sequence[int]]) ->
         for length, row in zip(lengths, rows, strict=True)
     ]
     starts = torch.tensor(lengths)[:, None]
-    cache = batched(known)
+    cache = batched(known, room=after)
     model(
         input_ids=ids.to(model.device),
         attention_mask=torch.tensor(mask).to(model.device),
@@ -137,9 +139,24 @@ class GrowingLayer(DynamicLayer):  # type: ignore[no-untyped-call]
         self._length = end
         return self._show()
 
+    def fill(self, rows: Sequence[tuple[Tensor, Tensor]], room: int) -> None:
+        """Hold the keys and values of `rows`, padded with zeros on the left, and have room for `room` more tokens."""
+        self.lazy_initialization(*rows[0])
+        self._length = max(keys.shape[2] for keys, _ in rows)
+        self._buffers = [_padded(each, self._length, room) for each in zip(*rows, strict=True)]
+        self._show()
+
     def batch_select_indices(self, indices: Tensor) -> None:
-        """Keep only some rows of the batch."""
-        self._buffers = [each[indices] for each in self._buffers]
+        """Replace the rows of the batch by those at `indices`, of which only those that change their place are copied.
+
+        The memory of dropped rows is freed with the layer.
+        """
+        places = torch.arange(len(indices), device=indices.device)
+        moved = places[indices != places]
+        for buffer in self._buffers:
+            used = buffer[:, :, : self._length]
+            used[moved] = used[indices[moved]]
+        self._buffers = [each[: len(indices)] for each in self._buffers]
         self._show()
 
     def _show(self) -> tuple[Tensor, Tensor]:
@@ -155,18 +172,27 @@ def _enlarged(buffer: Tensor, used: int, size: int) -> Tensor:
     return larger
 
 
-def batched(rows: Sequence[Layers]) -> Cache:
-    """Return one key-value cache for a batch of rows, padded with zeros on the left; a row may be empty."""
+def batched(rows: Sequence[Layers], *, room: int) -> Cache:
+    """Return one key-value cache for a batch of rows, padded with zeros on the left; a row may be empty.
+
+    `room` is the number of further tokens that each row can get before its keys and values are copied.
+    """
     cache = Cache(layer_class_to_replicate=GrowingLayer)
     some = next(filter(None, rows), [])
-    for number, layer in enumerate(some):
-        nothing = tuple(each[:, :, :0] for each in layer)
-        known = [row[number] if row else nothing for row in rows]
-        keys, values = map(_stacked, zip(*known, strict=True))
-        cache.update(keys, values, number)
+    for number, (keys, values) in enumerate(some):
+        nothing = keys[:, :, :0], values[:, :, :0]
+        layer = GrowingLayer()  # type: ignore[no-untyped-call]
+        layer.fill([row[number] if row else nothing for row in rows], room)
+        cache.layers.append(layer)
     return cache
 
 
-def _stacked(rows: Sequence[Tensor]) -> Tensor:
-    width = max(each.shape[2] for each in rows)
-    return torch.cat([pad(each, (0, 0, width - each.shape[2], 0)) for each in rows])
+def _padded(rows: Sequence[Tensor], width: int, room: int) -> Tensor:
+    """Return a buffer with the states of `rows` at the end of its first `width` tokens, zeros before, and `room`."""
+    _, heads, _, size = rows[0].shape
+    buffer = rows[0].new_empty(len(rows), heads, width + room, size)
+    for place, row in zip(buffer, rows, strict=True):
+        begin = width - row.shape[2]
+        place[:, :begin] = 0
+        place[:, begin:width] = row[0]
+    return buffer

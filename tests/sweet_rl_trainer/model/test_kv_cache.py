@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
-from sweet_rl_trainer.model.kv_cache import TOGETHER, GrowingLayer, Prefixes, batched
+from sweet_rl_trainer.model.kv_cache import TOGETHER_CPU, GrowingLayer, Prefixes, batched
 
 IDS = [1, 5, 9, 30, 4, 7, 8]
 
@@ -68,10 +68,10 @@ def test_prompts_of_several_lengths_are_read_together_and_keep_their_own_states(
 @torch.no_grad()
 def test_a_batch_of_prompts_is_bounded_in_tokens(model):
     counted, prefixes = CountingModel(model), Prefixes(10**6)
-    prompts = [[1, first] * (TOGETHER // 6) for first in range(3, 10)]
+    prompts = [[1, first] * (TOGETHER_CPU // 6) for first in range(3, 10)]
     prefixes.read(counted, [*prompts, [1, 2]])
     assert counted.calls == 3  # the short one and two, three, and two
-    assert counted.largest <= TOGETHER
+    assert counted.largest <= TOGETHER_CPU
 
 
 @torch.no_grad()
@@ -89,7 +89,7 @@ def test_the_least_recently_used_prompts_are_forgotten(model):
 @torch.no_grad()
 def test_rows_of_several_lengths_are_padded_on_the_left(model):
     one, other = plain(model, IDS), plain(model, IDS[:3])
-    batch = batched([one, [], other])
+    batch = batched([one, [], other], room=2)
     for layer, long, short in zip(batch.layers, one, other, strict=True):
         for kind, states in enumerate((layer.keys, layer.values)):
             assert states.shape[:3:2] == (3, len(IDS))
@@ -110,3 +110,17 @@ def test_a_growing_layer_holds_everything_that_was_added():
     keys, values = layer.update(added[1][:2], added[1][:2])
     assert torch.equal(keys, torch.cat([whole[[0, 2]], added[1][:2]], 2))
     assert layer.get_seq_length() == 99
+
+
+def test_selecting_rows_of_a_growing_layer_keeps_every_other_row_in_its_place():
+    states = torch.randn(5, 2, 7, 4)
+    layer = GrowingLayer()
+    layer.fill([(states[row : row + 1], -states[row : row + 1]) for row in range(5)], room=1)
+    kept = torch.tensor([0, 4, 2])
+    layer.batch_select_indices(kept)
+    for _ in range(3):  # more tokens than there is room for
+        new = torch.randn(3, 2, 1, 4)
+        states = torch.cat([states[kept] if len(states) == 5 else states, new], 2)
+        keys, values = layer.update(new, -new)
+    assert torch.equal(keys, states)
+    assert torch.equal(values, -states)
