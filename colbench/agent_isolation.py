@@ -74,13 +74,13 @@ def isolate(agent: object, config: RunConfig, out: Path | None) -> str:
     If `agent_sandbox` is not set, a Python agent in its own process is still isolated from the tasks. If that is
     impossible, a warning is logged, and `agent_write` has no effect. Raises UserError if `agent_sandbox` is set and the
     agent cannot be isolated, if a folder of `agent_write` does not exist or is hidden from agents, or if `agent_write`
-    is set for an agent without its own process.
+    is set for an agent that is not third-party Python code.
     """
     if config.agent_sandbox:
         return _shut_in(agent, config, out)
-    if config.agent_write and not isinstance(agent, PythonAgent):
+    if config.agent_write and not (config.in_process or isinstance(agent, PythonAgent)):
         raise UserError(
-            "--agent-write: applies only to a Python agent of yours in its own process; remove --agent-write"
+            "--agent-write: applies only to a Python agent of yours; remove --agent-write"
         )
     if isinstance(agent, PythonAgent):
         try:

@@ -35,6 +35,8 @@ set the text direction."""
 class CommandParser(argparse.ArgumentParser):
     """A parser that refuses abbreviated flags, and suggests a correction for a misspelled flag or command.
 
+    It also refuses empty values: the variable in `--agent "$AGENT"` may not be set.
+
     The parsers of its subcommands also have this class; each of them reports errors with its own usage line.
     """
 
@@ -71,6 +73,9 @@ class CommandParser(argparse.ArgumentParser):
         super().error(message)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if value == "":
+            advice = "" if action.required else "; set a value, or leave the argument out"
+            raise argparse.ArgumentError(action, f"the value is empty{advice}")
         try:
             super()._check_value(action, value)
         except argparse.ArgumentError as error:

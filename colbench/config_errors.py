@@ -196,7 +196,7 @@ def require_finite(place: str, value: object) -> None:
         raise UserError(f"{place}: expected a finite number, got {value}")
     if isinstance(value, Mapping):
         for key, each in value.items():
-            require_finite(f"{place}.{key}", each)
+            require_finite(f"{place}: {key}", each)
     if isinstance(value, list | tuple):
         for each in value:
             require_finite(place, each)

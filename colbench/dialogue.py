@@ -309,7 +309,8 @@ def read_words(reply: object) -> Message:
 async def listen(speak: Callable[[], Awaitable[T]], clock: Clock) -> tuple[T, float]:
     """Return a speaker's message and the seconds it took; if the message is late, `clock` raises the speaker's error.
 
-    Raises RuntimeError if the speaker tries to end the process or cancels itself.
+    Raises RuntimeError, with the traceback of the speaker's code, if the speaker tries to end the process or cancels
+    itself.
     """
     start = time.perf_counter()
     try:
@@ -320,7 +321,8 @@ async def listen(speak: Callable[[], Awaitable[T]], clock: Clock) -> tuple[T, fl
         task = asyncio.current_task()
         if task and task.cancelling():
             raise
-        raise RuntimeError("it canceled itself") from cause
+        raise RuntimeError("it canceled itself").with_traceback(cause.__traceback__) from cause
     except BaseException as cause:
-        raise RuntimeError(f"it raised {type(cause).__name__}: {cause}") from cause
+        error = RuntimeError(f"it raised {type(cause).__name__}: {cause}".removesuffix(": "))
+        raise error.with_traceback(cause.__traceback__) from cause
     return said, time.perf_counter() - start

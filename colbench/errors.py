@@ -12,7 +12,7 @@ ColBenchError
            ├── SandboxError    a sandbox failed
            ├── RenderError     the browser failed
            ├── ScorerError     the scorer failed
-           └── WorkerError     a process that runs dialogues was lost
+           └── WorkerError     a process of a run was lost
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class ScorerError(InfrastructureError):
 
 
 class WorkerError(InfrastructureError):
-    """A process that runs dialogues was lost, for example because the system killed it."""
+    """A process of a run was lost, for example because the system killed it."""
 
     boundary: Boundary = "worker"
 
@@ -170,10 +170,11 @@ def place_of(frames: Sequence[tuple[str, int]]) -> str:
 
     `frames` holds the file and line of each frame, the outermost first. Returns an empty string if there are no frames.
     """
-    own = [frame for frame in frames if not _of_a_library(frame[0])] or frames
+    own = [frame for frame in frames if not is_installed(frame[0])] or frames
     return f"{Path(own[-1][0]).name}:{own[-1][1]}" if own else ""
 
 
-def _of_a_library(file: str) -> bool:
+def is_installed(file: str) -> bool:
+    """Return True if a file belongs to an installed package or to the standard library."""
     installed = {"site-packages", "dist-packages"} & set(Path(file).parts)
     return bool(installed) or file.startswith(("<", sysconfig.get_path("stdlib")))

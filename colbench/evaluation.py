@@ -7,6 +7,7 @@ Nothing here prints; an `Observer` receives the progress of the run.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import re
 import shutil
@@ -23,6 +24,7 @@ from colbench import event_loop
 from colbench.agent_isolation import find_agent, isolate, read_isolation
 from colbench.cell_queue import REPLIES_INTERVAL, CellQueue
 from colbench.cells import Cell, plan
+from colbench.command import printable
 from colbench.config import RunConfig, digest, without_address
 from colbench.config_values import config_of
 from colbench.earlier import Earlier
@@ -32,18 +34,18 @@ from colbench.executors.choice import audits_apart, count_processes, is_local, r
 from colbench.executors.local import LocalExecutor, pins_of
 from colbench.executors.remote import Plan
 from colbench.export import encode_lines
-from colbench.failures import matches, read_reasons
+from colbench.failures import broken_agent, matches, read_reasons
 from colbench.interfaces import Agent, HumanSimulator, StatefulAgent
 from colbench.models.servers import waits_told
 from colbench.participants import (
     find_participant,
     require_domains,
     require_given,
+    require_object,
     require_tokens,
     spec_of,
     why_single,
 )
-from colbench.plugins import require_method
 from colbench.registry import get_domain
 from colbench.report.baseline import load_others
 from colbench.resources import RunResources
@@ -108,13 +110,13 @@ class Evaluation:
         self._retried = read_reasons(retry_failed)
         config, self.tasks = self._find_tasks(read_isolation(config))
         if agent is not None:
-            require_method("agent", agent, "agent")
+            require_object("agent", agent, config)
             config = replace(config, agent=spec_of(agent))
         elif not config.agent:
             default = get_domain(self.tasks[0].domain).defaults.agent
             config = replace(config, agent=default)
         if human is not None:
-            require_method("human", human, "human")
+            require_object("human", human, config)
             config = replace(config, human=spec_of(human))
         self.config = config
         self.agent: Any = agent or find_agent(config)
@@ -287,7 +289,7 @@ async def evaluate_async(
     retry_failed: str | Sequence[str] = (),
     **settings: Any,
 ) -> Run:
-    """Run an agent on tasks with a simulated human, and return the run.
+    """Run an agent on tasks with a simulated human, and return the run; log a warning if the agent always failed.
 
     Args:
         agent: A spec, as for `colbench eval --agent`, or an object with `async def reply(messages)`. Empty: the
@@ -330,6 +332,8 @@ async def evaluate_async(
             retry_failed=retry_failed,
         )
         await evaluation.run(observer or Observer())
+        if broken := broken_agent(rollout for _, rollout in evaluation.folder.latest()):
+            logging.getLogger("colbench").warning("%s", printable(broken))
     except BaseException:
         if not out:
             shutil.rmtree(folder, ignore_errors=True)

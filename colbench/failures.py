@@ -1,4 +1,4 @@
-"""The reasons for failures: they select the dialogues that a run repeats, and show that an agent's code is broken."""
+"""The reasons for failures: they select the dialogues that a run repeats, and show that an agent is broken."""
 
 from __future__ import annotations
 
@@ -67,22 +67,24 @@ def kind_of(failure: Failure) -> str:
 
 
 def broken_agent(rollouts: Iterable[Rollout]) -> str:
-    """Return an error message if the agent's own code failed in every dialogue, otherwise "".
+    """Return an error message if the agent failed in every dialogue, otherwise "".
 
     Dialogues that failed for reasons unrelated to the agent are ignored.
     """
-    failures, reason = 0, ""
+    failures, reason, own = 0, "", True
     for rollout in rollouts:
         if not rollout.settled:
             continue
-        if rollout.failure is None or not is_own_fault(rollout.failure):
+        if rollout.failure is None:
             return ""
         failures, reason = failures + 1, rollout.failure.reason
+        own = own and is_own_fault(rollout.failure)
     if not failures:
         return ""
+    where = "in the agent's own code" if own else "because of the agent"
     return (
-        f"every dialogue so far ({failures}) failed in the agent's own code: {reason}; fix the agent, "
-        "and use a new --out, because a run belongs to one version of the agent's file; if the file is unchanged, "
+        f"every dialogue so far ({failures}) failed {where}: {reason}; fix the agent, "
+        "and use a new --out, because a run belongs to one version of the agent's code; if the code is unchanged, "
         "add --retry-failed agent"
     )
 

@@ -101,7 +101,7 @@ def read_config(
     sources = [environment_values(environment, args if base else None), _flag_values(args)]
     if base is None and args.config is not None:
         path = Path(args.config)
-        sources.insert(0, file_values(read_file(path, "--config"), str(path)))
+        sources.insert(0, file_values(read_file(path, f"--config {path}"), str(path)))
     return merge_sources(sources, base)
 
 
@@ -123,35 +123,36 @@ def _merge(earlier: Any, value: Any) -> Any:
     return earlier | value if isinstance(earlier, dict) and isinstance(value, dict) else value
 
 
-def read_file(path: Path, flag: str) -> dict[str, Any]:
+def read_file(path: Path, place: str) -> dict[str, Any]:
     """Return the content of a TOML file, or of a JSON file with the name *.json.
 
-    Raises UserError, which names the flag or argument by which the file was given, if the file cannot be read or is
-    malformed.
+    Raises UserError, which begins with `place`, such as `--config FILE`, if the file cannot be read or is malformed.
     """
     try:
         content = path.read_text("utf-8")
         values = json.loads(content) if path.suffix == ".json" else tomllib.loads(content)
     except OSError as cause:
-        raise UserError(f"{flag}: {path} cannot be read: {cause.strerror}") from cause
+        raise UserError(f"{place} cannot be read: {cause.strerror}") from cause
     except ValueError as cause:
         form = "JSON" if path.suffix == ".json" else "TOML"
-        raise UserError(f"{flag}: {path} is not {form}: {cause}") from cause
+        raise UserError(f"{place} is not {form}: {cause}") from cause
     if not isinstance(values, dict):
-        raise UserError(
-            f'{flag}: {path} is not an object; expected JSON of the form {{"key": value}}'
-        )
+        raise UserError(f'{place} is not an object; expected JSON of the form {{"key": value}}')
     return values
 
 
 def file_values(values: Mapping[str, Any], place: str) -> Iterator[Found]:
-    """Yield the settings in a table of a file; `place` names the table. Raises UserError for an unknown key."""
+    """Yield the settings in a table of a file; `place` names the table.
+
+    Raises UserError for an unknown key or an empty value.
+    """
     known = settings()
     for key, value in values.items():
         name = key.replace("-", "_")
         if name not in known:
             hint = did_you_mean(name, known) or f"; known keys are {', '.join(known)}"
             raise UserError(f"{place}: unknown key `{key}`{hint}")
+        _require_given(f"{place}, key `{name}`", value)
         yield f"{place}, key `{name}`", name, value
 
 
@@ -160,12 +161,12 @@ def environment_values(
 ) -> Iterator[Found]:
     """Yield the values of environment variables; with `args`, only those for which the command has a flag.
 
-    Raises UserError for a variable whose name almost matches a known one, or whose value is malformed.
+    Raises UserError for a variable whose name almost matches a known one, or whose value is empty or malformed.
     """
     _refuse_misspelled(environment)
     for name, setting in settings().items():
         value = environment.get(setting.variable)
-        if value and (args is None or hasattr(args, name)):
+        if value is not None and (args is None or hasattr(args, name)):
             yield setting.variable, name, _parse(setting, value, setting.variable)
 
 
@@ -189,6 +190,7 @@ def _flag_values(args: argparse.Namespace) -> Iterator[Found]:
 
 
 def _parse(setting: Setting, value: Any, place: str) -> Any:
+    _require_given(place, value)
     if setting.kind == "pairs":
         return pairs(value if isinstance(value, list) else _split(value, place), place)
     if setting.kind != "list":
@@ -196,6 +198,12 @@ def _parse(setting: Setting, value: Any, place: str) -> Any:
     if not names(value, setting.separator):
         raise UserError(f"{place}: the list is empty; leave it out, or add an element")
     return names(value, setting.separator)
+
+
+def _require_given(place: str, value: Any) -> None:
+    """Raise UserError for an empty string, which would silently stand for the default."""
+    if value == "":
+        raise UserError(f"{place}: the value is empty; set a value, or leave it out")
 
 
 def _split(text: str, place: str) -> list[str]:

@@ -14,31 +14,36 @@ if TYPE_CHECKING:
 
 LOGIN = "log in with `hf auth login`, or set HF_TOKEN"
 OFFLINE = "HF_HUB_OFFLINE is set; unset it"
+CLIENTS = ("httpx", "httpcore", "requests", "urllib3")
+"""First parts of the names of the packages with which versions of the hub's client send requests, such as `httpx2`."""
 
 
 def check_repository(repository: str) -> None:
-    """Raise UserError unless this can be the name of a repository."""
+    """Raise UserError unless this can be the name of a repository with its owner."""
     from huggingface_hub.errors import HFValidationError
     from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
+    wrong = UserError(f"{repository}: expected OWNER/NAME, such as me/my-data")
+    if "/" not in repository:
+        raise wrong
     try:
         validate_repo_id(repository)
     except HFValidationError as cause:
-        raise UserError(f"{repository}: expected OWNER/NAME, such as me/my-data") from cause
+        raise wrong from cause
 
 
 def push(dataset: datasets.Dataset, repository: str, *, private: bool | None = None) -> str:
     """Upload a dataset to a dataset repository, which is created if necessary, and return its URL.
 
     `private`: visibility of the repository if it is created; with None, it is public unless its owner's settings say
-    otherwise. Raises UserError if `repository` is malformed, or if the hub refuses the upload; EndpointError if the hub
-    cannot be reached.
+    otherwise. Raises UserError if `repository` is malformed, if the hub refuses the upload, or if the upload fails on
+    this machine; EndpointError if the hub cannot be reached.
     """
     check_repository(repository)
     try:
         with _quiet():
             return str(dataset.push_to_hub(repository, private=private).repo_url)
-    except Exception as cause:  # the classes of connection errors differ between versions
+    except Exception as cause:
         raise _explain(repository, cause) from cause
 
 
@@ -77,8 +82,16 @@ def _explain(repository: str, cause: Exception) -> ColBenchError:
     if isinstance(cause, LocalTokenNotFoundError):
         return UserError(f"{repository}: the hub needs a token; {LOGIN}")
     reason = str(cause).strip().split("\n")[0] or type(cause).__name__
-    status = cause.response.status_code if isinstance(cause, HfHubHTTPError) else 500
-    if status >= 500:
+    status = cause.response.status_code if isinstance(cause, HfHubHTTPError) else None
+    if status is None and not _is_connection_error(cause):
+        return UserError(f"{repository}: the upload failed: {type(cause).__name__}: {reason}")
+    if status is None or status >= 500:
         return EndpointError(f"{repository}: {ENDPOINT} cannot be reached: {reason}")
     remedy = f"; {LOGIN}" if status in (401, 403) else ""
     return UserError(f"{repository}: {ENDPOINT} refused the upload: {reason}{remedy}")
+
+
+def _is_connection_error(error: Exception) -> bool:
+    """Return True if a request got no response. The classes of such errors differ between versions of the client."""
+    of_client = any(cls.__module__.startswith(CLIENTS) for cls in type(error).__mro__)
+    return of_client or isinstance(error, ConnectionError | TimeoutError)

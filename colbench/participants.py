@@ -15,7 +15,7 @@ from colbench.config import ArgValue, RunConfig
 from colbench.errors import ColBenchError, UserError, describe_exception
 from colbench.messages import clean
 from colbench.plugin_files import name_of
-from colbench.plugins import describe, describe_domain, resolve
+from colbench.plugins import describe, describe_domain, require_method, resolve
 from colbench.registry import get_domain
 from colbench.task import Task
 
@@ -57,6 +57,17 @@ def spec_of(participant: object) -> str:
     if isinstance(named, str):
         return named
     return name_of(participant if isinstance(participant, type) else type(participant))
+
+
+def require_object(role: Role, given: object, config: RunConfig) -> None:
+    """Raise UserError unless `given` is an agent or a human, and no arguments for its constructor are set."""
+    require_method(role, given, role)
+    for name in (f"{role}_args", f"{role}_prompt"):
+        if getattr(config, name):
+            raise UserError(
+                f"{name}: cannot be used if the {role} is given as an object; pass the values to the object's "
+                f"constructor, and remove {name}"
+            )
 
 
 def require_given(name: str, given: object) -> None:

@@ -18,8 +18,9 @@ def changed_pins(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[st
 
 
 def _explained(name: str) -> str:
-    """Return the name of a pin; for the hash of a file with code, also its meaning."""
-    return f"{name} (the content of its file)" if name.endswith(".source") else name
+    """Return the name of a pin; for the hash of source code, also its meaning."""
+    meaning = " (the content of its file, or of a local module that it imports)"
+    return name + meaning if name.endswith(".source") else name
 
 
 def flat_pins(pins: Mapping[str, Any], prefix: str = "") -> dict[str, str]:

@@ -7,6 +7,7 @@ after the colon.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
@@ -69,6 +70,19 @@ def require_fitting(flag: str, factory: Factory, args: Mapping[str, ArgValue]) -
         except msgspec.ValidationError as cause:
             problem = str(cause).replace("Expected", "expected").replace(" | null", "")
             raise UserError(f"{flag}-arg {name}={args[name]}: {problem}") from cause
+
+
+def with_flag(flag: str, spec: str, args: Mapping[str, ArgValue], message: str) -> str:
+    """Return a factory's error message that begins with a flag: `--agent-arg` if the message begins with an argument.
+
+    A message that already begins with a flag is returned unchanged.
+    """
+    if message.startswith("--"):
+        return message
+    if message.startswith(f"{spec.rstrip(':')}:"):
+        return f"{flag} {message}"
+    name = re.split("[=:]", message, maxsplit=1)[0]
+    return f"{flag}-arg {message}" if name in args else f"{flag} {spec}: {message}"
 
 
 def _hints(factory: Factory) -> dict[str, Any]:

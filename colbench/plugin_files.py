@@ -11,6 +11,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from colbench.errors import is_installed
+from colbench.version import PACKAGES
+
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -36,6 +39,58 @@ def import_file(path: Path) -> ModuleType:
 def name_of(found: type | Callable[..., Any]) -> str:
     """Return `module:name` of a class or function; for one from a file, the module is the file's name."""
     return f"{str(found.__module__).partition('@')[0]}:{found.__qualname__}"
+
+
+def source_hash(file: Path) -> str:
+    """Return the hash of a Python file and of the local modules that it imports (`local_files`)."""
+    hashes = [hashlib.sha256(each.read_bytes()).hexdigest() for each in local_files(file)]
+    whole = hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
+    return f"sha256:{whole}"
+
+
+def local_files(file: Path) -> list[Path]:
+    """Return a Python file and the files of the local modules that it imports, directly or indirectly; run no code.
+
+    A module is local if it is in the folder of `file` or, if `file` is in a package, in this package. The modules of an
+    installed package are not local. Modules that are imported by a computed name are not found.
+    """
+    file = file.expanduser().resolve()
+    folder = root = file.parent
+    while (root / "__init__.py").is_file():
+        folder, root = root, root.parent
+    found = [file]
+    for known in found:  # it grows
+        if is_installed(str(known)):
+            continue
+        for each in _imported(known, (file.parent, root)):
+            if folder in each.parents and each not in found:
+                found.append(each)
+    return found
+
+
+def _imported(file: Path, roots: Collection[Path]) -> Iterator[Path]:
+    """Yield the files of the modules that a file imports from the folders `roots`, or relative to the file."""
+    for node in ast.walk(ast.Module(_body(file), [])):
+        if isinstance(node, ast.Import):
+            for each in node.names:
+                yield from _files(roots, each.name)
+        elif isinstance(node, ast.ImportFrom):
+            near = file.joinpath(*[".."] * node.level).resolve()
+            folders = [near] if node.level else roots
+            for each in node.names:  # a submodule, or an object of the module
+                yield from _files(folders, f"{node.module or ''}.{each.name}")
+
+
+def _files(folders: Collection[Path], module: str) -> Iterator[Path]:
+    """Yield the existing files of a module and of the packages that contain it."""
+    names = [name for name in module.split(".") if name]
+    if names[0] in PACKAGES:
+        return
+    for folder in folders:
+        places = [folder.joinpath(*names[:depth]) for depth in range(len(names) + 1)]
+        files = [place / "__init__.py" for place in places]
+        files += [place.with_name(f"{place.name}.py") for place in places[1:]]
+        yield from filter(Path.is_file, files)
 
 
 def objects_in(file: Path) -> list[str]:

@@ -11,7 +11,6 @@ that builds any of these.
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import importlib.machinery
 import importlib.util
@@ -119,6 +118,10 @@ def require_method(kind: Kind, plugin: object, place: str) -> None:
             else f"; define {DEFINE[kind]}"
         )
         raise UserError(f"{place}: {_name(plugin)} has no method `{method}`{hint}")
+    if inspect.isasyncgenfunction(speak):
+        raise UserError(
+            f"{place}: `{method}` of {_name(plugin)} must return one message; replace `yield` with `return`"
+        )
     if inspect.ismethod(speak) and not inspect.iscoroutinefunction(speak):
         raise UserError(f"{place}: `{method}` of {_name(plugin)} must be `async def`")
 
@@ -192,7 +195,7 @@ def explain(kind: Kind, spec: str) -> tuple[str, dict[str, str]]:
 
 
 def describe(plugin: object) -> dict[str, str]:
-    """Return a plug-in's description for the record: its class, the hash of its file, its own description.
+    """Return a plug-in's description for the record: its class, the hash of its source, its own description.
 
     ColBench's own plug-ins have no hash. Raises UserError if the plug-in's `describe` fails.
     """
@@ -224,7 +227,7 @@ def _source_hash(plugin: object) -> dict[str, str]:
     file = getattr(module, "__file__", None)
     if not file:
         return {}
-    return {"source": "sha256:" + hashlib.sha256(Path(file).read_bytes()).hexdigest()}
+    return {"source": plugin_files.source_hash(Path(file))}
 
 
 def _entry_points(kind: Kind) -> dict[str, EntryPoint]:
@@ -381,8 +384,8 @@ def _build(
         raise UserError(f"{flag} {spec}: {cause}; {usage}") from cause
     try:
         return factory(*positional, **args)
-    except UserError:
-        raise
+    except UserError as cause:
+        raise UserError(plugin_arguments.with_flag(flag, spec, args, str(cause))) from cause
     except (Exception, SystemExit) as cause:
         raise UserError(
             f"{flag} {spec}: building it failed\n{describe_exception(cause)}"

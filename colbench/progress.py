@@ -93,7 +93,7 @@ class Tally:
     def __init__(self, config: RunConfig, total: int = 0) -> None:
         self.total = total
         self.config = config
-        self.done = self.fresh = self.unscored = 0
+        self.done = self.fresh = self.unscored = self.unjudged = 0
         self.replies: int | None = None
         """Number of the agent's replies in this attempt; None if it is not known."""
         self.lost = ""
@@ -116,12 +116,12 @@ class Tally:
 
     def _count(self, rollout: Rollout) -> None:
         self.done += 1
-        measured = dict(_measures(rollout, self.config.scoring))
-        if not measured:
+        measured, failure = dict(_measures(rollout, self.config.scoring)), rollout.failure
+        if failure and not measured:
             self.unscored += 1
-            failure = rollout.failure
-            reason = f"{failure.boundary}: {failure.reason}" if failure else "not scored"
-            self.lost = f"{rollout.task_id}, {reason}"
+            self.lost = f"{rollout.task_id}, {failure.boundary}: {failure.reason}"
+        elif not measured:
+            self.unjudged += 1
         for name, value in measured.items():
             self.sums[name] = self.sums.get(name, 0.0) + value
             self.counts[name] = self.counts.get(name, 0) + 1
@@ -150,6 +150,8 @@ class Tally:
         parts += [self._tokens(role) for role in self.usage if self.usage[role].requests]
         if self.unscored:
             parts.append(f"{self.unscored} unscored")
+        if self.unjudged:
+            parts.append(f"{self.unjudged} not judged")
         return " · ".join(parts)
 
     def remaining(self) -> str:
@@ -170,7 +172,7 @@ class Tally:
 
 
 def _measures(rollout: Rollout, mode: str) -> Iterator[tuple[str, float]]:
-    """Yield the metrics to show for one dialogue, by label; nothing if the dialogue is unscored."""
+    """Yield the metrics to show for one dialogue, by label; nothing if the dialogue is unscored or unjudged."""
     domain, score = get_domain(rollout.domain), rollout.scores.get(mode)
     value = domain.primary.of(score)
     if value is not None:

@@ -21,6 +21,13 @@ def domain_names() -> list[str]:
     return sorted({point.name for point in entry_points(group=GROUP)})
 
 
+def unknown_domain(name: str) -> str:
+    """Return the error message about the name of a domain that is not installed."""
+    known = domain_names()
+    hint = did_you_mean(name, known, then=f"installed: {', '.join(known)}")
+    return f"unknown domain `{name}`{hint}"
+
+
 @cache
 def installed_domains() -> tuple[Domain, ...]:
     """Return the installed domains in alphabetical order, without those that cannot be loaded.
@@ -74,9 +81,7 @@ def package_of(name: str) -> str:
 def _entry_point(name: str) -> EntryPoint:
     points = {point.value: point for point in entry_points(group=GROUP, name=name)}
     if not points:
-        known = domain_names()
-        hint = did_you_mean(name, known, then=f"installed: {', '.join(known)}")
-        raise UserError(f"unknown domain `{name}`{hint}")
+        raise UserError(unknown_domain(name))
     if len(points) > 1:
         raise UserError(
             f"several packages define the domain `{name}`: {' and '.join(sorted(points))}; "

@@ -137,7 +137,9 @@ class RunFolder:
                 f"{self.path} is not a run folder: {self._why_unread(cause)}"
             ) from cause
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
-            raise DataError(f"{self.record_path}: {cause}") from cause
+            raise DataError(
+                f"{self.record_path}: {cause}; restore this file, or run the evaluation again with another --out"
+            ) from cause
         if record.schema != SCHEMA:
             raise DataError(f"{self.record_path}: schema {record.schema}, expected {SCHEMA}")
         return record
@@ -182,8 +184,10 @@ class RunFolder:
 
     def refuse_foreign(self) -> None:
         """Raise UserError if the folder contains files but no run; hidden files do not count."""
-        name = self.record_path.name
-        refuse_foreign(self.path, "run", name, own=self.record_path.exists())
+        try:
+            refuse_foreign(self.path, "run", "run.json", own=self.record_path.exists())
+        except OSError as cause:
+            raise UserError(f"--out {self.path}: cannot be read: {cause.strerror}") from cause
 
     def save(self, record: RunRecord) -> None:
         """Write `run.json`."""
@@ -216,7 +220,7 @@ class RunFolder:
         (the message shows the difference) or anything other than a run.
         """
         self.refuse_foreign()
-        with self.lock():
+        with self.lock("--out"):
             self._begin(record)
             writer = RolloutWriter(self.rollouts_path)
             try:
@@ -225,9 +229,9 @@ class RunFolder:
                 writer.close()
 
     @contextmanager
-    def lock(self) -> Iterator[None]:
+    def lock(self, flag: str = "") -> Iterator[None]:
         """Lock the folder against other processes; see `hold`."""
-        with hold(self.path / ".lock", self.path):
+        with hold(self.path / ".lock", self.path, flag=flag):
             yield
 
     def write(self, name: str, content: bytes) -> Path:
@@ -273,17 +277,17 @@ def refuse_foreign(folder: Path, kind: str, mark: str, *, own: bool) -> None:
 
 
 @contextmanager
-def hold(file: Path, out: Path, *, wait: bool = False) -> Iterator[None]:
+def hold(file: Path, out: Path, *, flag: str = "--out", wait: bool = False) -> Iterator[None]:
     """Lock a file, created if missing, against other processes until the context closes or this process ends.
 
-    Raises UserError, which names `--out`, if the file cannot be written, and InUseError if another process has locked
-    it and `wait` is False.
+    Raises UserError, which names `flag` and `out`, if the file cannot be written, and InUseError if another process has
+    locked it and `wait` is False.
     """
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(file, os.O_CREAT | os.O_RDWR, 0o644)
     except OSError as cause:
-        raise UserError(f"--out {out}: cannot be written: {cause.strerror}") from cause
+        raise UserError(f"{flag} {out}: cannot be written: {cause.strerror}".lstrip()) from cause
     try:
         _lock(handle, file.parent, wait=wait)
     except BlockingIOError as cause:
@@ -392,9 +396,5 @@ def _read_record(content: bytes) -> RunRecord:
 
 
 def _refusal(path: Path, earlier: RunRecord, record: RunRecord) -> str:
-    return "\n  ".join(
-        [
-            f"{path} contains a run with a different configuration; use another --out, or undo these changes:",
-            *changed_pins(earlier.pins, record.pins),
-        ]
-    )
+    said = f"{path} contains a run with a different configuration; use another --out, or undo these changes:"
+    return "\n  ".join([said, *changed_pins(earlier.pins, record.pins)])

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from colbench.config import RunConfig, digest
 from colbench.config_errors import did_you_mean
 from colbench.errors import DataError, UserError
-from colbench.plugins import resolve_tasks
-from colbench.registry import domain_names, get_domain
+from colbench.plugins import NO_LINES, resolve_tasks
+from colbench.registry import domain_names, get_domain, unknown_domain
 from colbench.run_folder import RunFolder, RunRecord, TaskSource
-from colbench.task import BACKEND, Task, distinguish, row_from_task, task_from_row
+from colbench.task import BACKEND, Task, distinguish, row_from_task, task_from_row, task_lines
 
 GIVEN = "given"
 """Task source recorded for a run whose tasks were given as objects; the tasks are kept in its folder."""
@@ -26,7 +26,7 @@ def find_tasks(
     """Return the configuration and its selected tasks. A missing task source is replaced by the domain's default.
 
     `malformed`: see `resolve_tasks`. Raises UserError if the source, a task or the domain does not exist, DataError if
-    a row is malformed.
+    a row is malformed or the domain of a selected task is not installed.
     """
     if config.domain and config.domain not in domain_names():
         known = domain_names()
@@ -35,7 +35,33 @@ def find_tasks(
     if not config.tasks:
         tasks = get_domain(config.domain or BACKEND).defaults.tasks
         config = replace(config, tasks=tasks)
-    return config, select(resolve_tasks(config.tasks, malformed), config)
+    selected = select(resolve_tasks(config.tasks, malformed), config)
+    return config, _of_installed_domains(selected, config.tasks, malformed)
+
+
+def lines_of(source: str) -> dict[str, int]:
+    """Return the line of each task by ID if the source is a file of JSON lines, else an empty dict."""
+    path = Path(source).expanduser()
+    return task_lines(path) if path.is_file() and path.suffix not in NO_LINES else {}
+
+
+def _of_installed_domains(
+    tasks: list[Task], source: str, malformed: list[str] | None
+) -> list[Task]:
+    """Return the tasks whose domain is installed; the other tasks come from malformed rows (see `resolve_tasks`)."""
+    known = set(domain_names())
+    unknown = [task for task in tasks if task.domain not in known]
+    if not unknown:
+        return tasks
+    lines = lines_of(source)
+    flaws = [
+        f"{source}, {f'line {lines[task.id]}' if lines else f'task {task.id}'}: {unknown_domain(task.domain)}"
+        for task in unknown
+    ]
+    if malformed is None or len(unknown) == len(tasks):
+        raise DataError(flaws[0])
+    malformed += flaws
+    return [task for task in tasks if task.domain in known]
 
 
 def load_tasks(source: str, *, limit: int | None = None) -> list[Task]:
@@ -101,7 +127,7 @@ def recorded_tasks(folder: RunFolder, record: RunRecord) -> list[Task]:
 
     Raises UserError if the source is missing, DataError if the tasks have changed since the run.
     """
-    tasks = select(resolve_tasks(_source(folder, record)), record.config)
+    tasks = select(resolve_tasks(source_of(folder, record)), record.config)
     if _hash(tasks) != record.tasks.hash:
         raise DataError(
             f"{record.config.tasks}: the tasks have changed since the run; restore them, or use "
@@ -110,12 +136,22 @@ def recorded_tasks(folder: RunFolder, record: RunRecord) -> list[Task]:
     return tasks
 
 
-def _source(folder: RunFolder, record: RunRecord) -> str:
-    """Return the source of a run's tasks; for a file, the recorded absolute path if it exists, else the given path."""
-    if record.config.tasks == GIVEN:
-        return str(folder.tasks_path)
-    place = record.tasks.file
-    return place if place and Path(place).exists() else record.config.tasks
+def source_of(folder: RunFolder, record: RunRecord) -> str:
+    """Return the source from which the tasks of a run can be loaded again.
+
+    For tasks given as objects, this is the copy in the run's folder. For a file, it is the recorded absolute path if it
+    exists, else the given path. Raises UserError if none of these files exists.
+    """
+    given = record.config.tasks
+    place = str(folder.tasks_path) if given == GIVEN else record.tasks.file
+    if not place or Path(place).exists():
+        return place or given
+    if given != GIVEN and Path(given).expanduser().exists():
+        return given
+    here = "" if given in (GIVEN, place) else f", or copy it to {given} in this folder"
+    raise UserError(
+        f"{folder.path}: the file with the run's tasks does not exist: {place}; restore it{here}"
+    )
 
 
 def _hash(tasks: list[Task]) -> str:

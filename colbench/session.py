@@ -21,7 +21,7 @@ from colbench.interfaces import Agent, HumanSimulator, Scorer, StatefulAgent
 from colbench.loop_watch import watched_loop
 from colbench.messages import Message
 from colbench.models.servers import current_servers
-from colbench.participants import describe_for, find_participant, spec_of, start
+from colbench.participants import describe_for, find_participant, require_object, spec_of, start
 from colbench.plugins import require_method
 from colbench.registry import get_domain
 from colbench.resources import RunResources
@@ -146,7 +146,7 @@ class Session:
         domains = [self.config.domain] if self.config.domain and not self.tasks else []
         self.resources = RunResources(self.config, list(self.tasks.values()), domains)
         if not isinstance(human, str):
-            require_method("human", human, "human")
+            require_object("human", human, self.config)
         self.human: Any = (
             find_participant("human", self.config) if isinstance(human, str) else human
         )
@@ -190,15 +190,16 @@ class Session:
 
         Raises UserError if `task` is not a task, or if `told` is `all` and the task's decisions are not known.
         """
-        if not isinstance(task, Task):
-            raise UserError(f"task: expected a Task, such as one of Session.tasks, got {task!r}")
         return Talk(self, self.cell(task, trial), images)
 
     async def run_dialogue(
         self, agent: Agent | StatefulAgent, task: Task, trial: int = 0
     ) -> Rollout:
-        """Run a dialogue with an agent and return it unscored; see `Runner.run_dialogue` for the errors."""
-        require_method("agent", agent, "agent")
+        """Run a dialogue with an agent and return it unscored; see `Runner.run_dialogue` for the errors.
+
+        Raises UserError if `agent` is not an agent object, or `task` not a task.
+        """
+        _require_agent(agent)
         return await self.runner(agent, concurrency=1).run_dialogue(self.cell(task, trial))
 
     async def run(
@@ -207,9 +208,10 @@ class Session:
         """Run and score dialogues with an agent, at most `concurrency` (default: all) at a time.
 
         Returns the rollouts in the order of `cells`; see `Runner.run` for the errors. The failure of a dialogue is not
-        raised, but recorded in its rollout.
+        raised, but recorded in its rollout. Raises UserError if `agent` is not an agent object, or `cells` not cells.
         """
-        require_method("agent", agent, "agent")
+        _require_agent(agent)
+        _require_cells(cells)
         found: dict[str, Rollout] = {}
 
         def done(rollout: Rollout) -> None:
@@ -224,7 +226,12 @@ class Session:
         return await self.runner(None, concurrency=1).score(task, rollout)
 
     def cell(self, task: Task, trial: int = 0) -> Cell:
-        """Return the cell (one planned dialogue) of a task and a trial, with the seed that an evaluation would use."""
+        """Return the cell (one planned dialogue) of a task and a trial, with the seed that an evaluation would use.
+
+        Raises UserError if `task` is not a task, or if `told` is `all` and the task's decisions are not known.
+        """
+        if not isinstance(task, Task):
+            raise UserError(f"task: expected a Task, such as one of Session.tasks, got {task!r}")
         return Cell(
             task=task,
             trial=trial,
@@ -244,4 +251,20 @@ class Session:
             dialogue_timeout=self.config.dialogue_timeout,
             scoring_slots=self.resources.workers,
             record_tokens=self.config.record_tokens,
+        )
+
+
+def _require_agent(agent: object) -> None:
+    if isinstance(agent, str):
+        raise UserError(
+            f"agent: expected an object with `async def reply(self, dialogue)`, got {agent!r}; only colbench.evaluate "
+            "accepts a spec"
+        )
+    require_method("agent", agent, "agent")
+
+
+def _require_cells(cells: object) -> None:
+    if not isinstance(cells, Sequence) or not all(isinstance(each, Cell) for each in cells):
+        raise UserError(
+            "cells: expected a list of cells; write [session.cell(task) for task in tasks]"
         )

@@ -2,8 +2,9 @@
 
 Each line of a task file is a row: a JSON object in the official schema, with `problem_description`, `ground_truth`, and
 for backend programming `test_cases` and optionally `hidden_information`. ColBench's own files may add `id`, `domain`,
-`family` and `facts`. A misspelled key is an error; other keys are ignored. A row without `domain`, as in the official
-files, is a task of backend programming if it has test cases, else of frontend design.
+`family` and `facts`. A misspelled key is an error; other keys are ignored. A key whose value is null counts as missing.
+A row without `domain`, as in the official files, is a task of backend programming if it has test cases, else of
+frontend design.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from colbench.errors import DataError
 BACKEND, FRONTEND = "backend", "frontend"
 """The domains of the official files, whose rows do not state their domain."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+ONE_PER_LINE = "expected one JSON object per line"
 SIGNATURE = re.compile(r"\bdef\s+([A-Za-z_]\w*)\s*\(")
 
 
@@ -105,7 +107,7 @@ def task_from_row(row: Any) -> Task:
     Raises DataError, which names the key, if the row does not fit the schema.
     """
     if not isinstance(row, dict):
-        raise DataError("expected a JSON object")
+        raise DataError(ONE_PER_LINE)
     _refuse_misspelled(row, _Row)
     for fact in row["facts"] if isinstance(row.get("facts"), list) else ():
         _refuse_misspelled(fact, Fact)
@@ -145,7 +147,8 @@ def _task(row: _Row) -> Task:
         raise DataError("`test_cases`: required for a backend task, but missing or empty")
     if domain == FRONTEND and "<" not in row.ground_truth:
         raise DataError(
-            "`ground_truth` is not HTML, which a frontend task requires; for a backend task, add `test_cases`"
+            "`ground_truth` is not HTML, which a frontend task requires; a backend task requires "
+            "`test_cases`, which is missing or empty"
         )
     task = Task(
         id=row.id, domain=domain, request=row.problem_description, hidden=hidden, family=row.family
@@ -214,29 +217,63 @@ def read_tasks(
     given, malformed rows are left out and their errors are added to the list; the first of these errors is raised only
     if no row is left.
     """
+    return distinguish(task for _, task in _read(path, limit, malformed))
+
+
+def task_lines(path: Path) -> dict[str, int]:
+    """Return the line of each task of a JSONL file, by the task's ID; malformed rows are left out.
+
+    Raises DataError if the file cannot be read or contains no task.
+    """
+    numbers, tasks = zip(*_read(path, None, []), strict=True)
+    return {task.id: number for task, number in zip(distinguish(tasks), numbers, strict=True)}
+
+
+def _read(path: Path, limit: int | None, malformed: list[str] | None) -> list[tuple[int, Task]]:
+    """Return the tasks of a JSONL file with the numbers of their lines; see `read_tasks`."""
     try:
         with path.open("rb") as lines:
             tasks = list(islice(_decode(lines, path, malformed), limit))
     except OSError as cause:
         raise DataError(f"{path}: cannot be read: {cause.strerror}") from cause
     if not tasks:
-        none = f"{path}: contains no task; expected one JSON object per line"
+        none = f"{path}: contains no task; {ONE_PER_LINE}"
         raise DataError(malformed[0] if malformed else none)
-    return distinguish(tasks)
+    return tasks
 
 
-def _decode(lines: Iterable[bytes], path: Path, malformed: list[str] | None) -> Iterator[Task]:
+def _decode(
+    lines: Iterable[bytes], path: Path, malformed: list[str] | None
+) -> Iterator[tuple[int, Task]]:
     for number, line in enumerate(lines, start=1):
         row = line.removeprefix(BYTE_ORDER_MARK).strip()
         if not row:
             continue
         try:
-            yield task_from_row(msgspec.json.decode(row))
-        except (msgspec.DecodeError, DataError, UnicodeDecodeError, RecursionError) as cause:
+            yield number, task_from_row(_fields(row))
+        except (DataError, UnicodeDecodeError, RecursionError) as cause:
             flaw = f"{path}, line {number}: {cause}"
             if malformed is None:
                 raise DataError(flaw) from cause
             malformed.append(flaw)
+
+
+def _fields(line: bytes) -> Any:
+    """Return the JSON value of a line. Raises DataError if the line is not JSON."""
+    try:
+        row = msgspec.json.decode(line)
+    except msgspec.DecodeError as cause:
+        raise DataError(f"{cause}; {ONE_PER_LINE}") from cause
+    return without_nulls(row) if b"null" in line else row
+
+
+def without_nulls(value: Any) -> Any:
+    """Return a decoded JSON value without its keys whose value is null; such a key counts as missing."""
+    if isinstance(value, dict):
+        return {name: without_nulls(each) for name, each in value.items() if each is not None}
+    if isinstance(value, list):
+        return [without_nulls(each) for each in value]
+    return value
 
 
 def distinguish(tasks: Iterable[Task]) -> list[Task]:

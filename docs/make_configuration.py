@@ -20,7 +20,7 @@ A setting can be given in four places, in order of precedence:
 1. a flag of the command line: `--max-turns 5`
 2. an environment variable, named after the flag: `COLBENCH_MAX_TURNS=5`
 3. a key in the TOML (or `*.json`) file that `--config FILE` names: `max_turns = 5`
-4. the default
+4. the default, if the other places do not set it (an empty value is an error)
 
 `colbench.evaluate(max_turns=5)` takes the same keys. In flags and variables, commas separate the items of a list
 (`--task-ids a,b`). Arguments of the agent and the human are the keys `agent_args` and `human_args`: tables in files,

@@ -64,7 +64,12 @@ MAIN_ARMS = (*world.read("smollm2").arms, "turn-rft", "turn-rft-gain")
 """The arms that all worlds have, and turn-wise RFT."""
 CREDIT = HERE / "credit-bench-models" / "credit-bench" / "results.json"
 TASKS = "generated:backend/study?number=1&families=loyalty"
-MEASURES: dict[str, Measure] = {"success": success, "code": success_if_told}
+MEASURES: dict[str, Measure] = {
+    "success": success,
+    "code": success_if_told,
+    "answered": answered,
+    "found out": told,
+}
 """The measures of differences, by the names that the text uses."""
 UNDECIDED = "\\*"
 PLUS_MINUS = "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}"
@@ -140,6 +145,16 @@ class Numbers:
         """Return the mean success of an arm over seeds: `66.0%`."""
         return percent(_mean(summary(on_tests(self._results, arm), success)))
 
+    def share(self, arm: str) -> str:
+        """Return the mean success of an arm with the interval over seeds: `66.0% ± 1.2`."""
+        return _share(summary(on_tests(self._results, arm), success))
+
+    def wins(self, arm: str, other: str) -> str:
+        """Return in how many seeds an arm has a higher success than another: `5 of 6`."""
+        found = difference(on_tests(self._results, arm), on_tests(self._results, other), success)
+        seeds = found.seeds if found else ()
+        return f"{sum(lead > 0 for lead in seeds)} of {len(seeds)}"
+
     def answered(self, arm: str) -> str:
         """Return the share of an arm's dialogues that the agent ended with an answer."""
         return percent(_mean(summary(on_tests(self._results, arm), answered)))
@@ -209,7 +224,7 @@ class Numbers:
         for name in MAIN_ARMS:
             if on_tests(self._results, name):
                 cells = (
-                    _share(summary(on_tests(self._results, name), success)),
+                    self.share(name),
                     "" if name == RIVAL else self.lead(name, RIVAL) + self._mark(name),
                     self.answered(name),
                     self.told(name),
@@ -233,10 +248,21 @@ class Numbers:
             )
         )
 
+    def over_tasks(self, arm: str, other: str) -> str:
+        """Return the interval over tasks of the difference between two arms in points: `+1.2 to +3.2`."""
+        found = difference(on_tests(self._results, arm), on_tests(self._results, other), success)
+        return _ends(found)
+
     def oracle_asks(self, arm: str) -> str:
-        """Return the points of success that an arm gains if the oracle asks instead: `6.1 ± 0.2`."""
+        """Return the points of success that an arm gains if the oracle asks instead, with both intervals."""
         asked = exchanged(self._results, ORACLE, arm)
-        return _points(difference(asked, on_tests(self._results, arm), success))[1:]
+        found = difference(asked, on_tests(self._results, arm), success)
+        return f"{_points(found)[1:]} (over tasks: {_ends(found)})"
+
+    def oracle_writes(self, arm: str) -> str:
+        """Return the points of success that an arm gains if the oracle writes the answers instead."""
+        written = exchanged(self._results, arm, ORACLE)
+        return _points(difference(written, on_tests(self._results, arm), success))[1:]
 
 
 def _share(found: Summary | None) -> str:
@@ -245,6 +271,13 @@ def _share(found: Summary | None) -> str:
 
 def _points(found: Summary | None) -> str:
     return _with_reach(signed(_mean(found) * 100), found)
+
+
+def _ends(found: Summary | None) -> str:
+    """Return the interval over tasks in points: `+1.2 to +3.2`."""
+    if found is None or found.tasks.low is None or found.tasks.high is None:
+        raise ValueError("the page states an interval, but the results contain no dialogues for it")
+    return f"{signed(found.tasks.low * 100)} to {signed(found.tasks.high * 100)}"
 
 
 def _with_reach(text: str, found: Summary | None) -> str:

@@ -1,6 +1,6 @@
 """Figures in one style, drawn by matplotlib without a display and saved as SVG and PNG.
 
-The same data gives the same bytes: the user's settings, dates and random ids do not affect them. The background is
+The same data gives the same bytes: the user's settings, dates and random IDs do not affect them. The background is
 white, so a figure is readable on light and dark pages. matplotlib is imported only when a figure is made.
 
     with figures.style():

@@ -21,11 +21,14 @@ import sys
 import threading
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn
 
 import msgspec
 from msgspec import Struct
+
+from colbench.errors import WorkerError
 
 PRELOADED = (
     "transformers.models.llama.modeling_llama",
@@ -64,26 +67,39 @@ class ForkServer:
     def run(self, request: Request, streams: Sequence[int]) -> int:
         """Run a program with these descriptors as its standard streams, and return its exit code.
 
-        One program runs at a time. Raises RuntimeError if the server exits while the program runs, and OSError if it
-        exited before.
+        One program runs at a time. Raises WorkerError if the server exits before the program does.
         """
         body = msgspec.json.encode(request)
         with self._lock:
-            socket.send_fds(self._socket, [len(body).to_bytes(LENGTH)], list(streams))
-            self._socket.sendall(body)
             try:
-                return self._exit_code()
-            except KeyboardInterrupt:
-                self._socket.recv(
-                    LENGTH
-                )  # wait: the child exits as well, or the server if it was not ready yet
-                raise
-
-    def _exit_code(self) -> int:
-        code = self._socket.recv(LENGTH)
+                socket.send_fds(self._socket, [len(body).to_bytes(LENGTH)], list(streams))
+                self._socket.sendall(body)
+                code = self._exit_code()
+            except ConnectionError:
+                code = b""
         if not code:
-            raise RuntimeError("the process that starts the stages of a training run has exited")
+            raise WorkerError(self._obituary())
         return int.from_bytes(code, signed=True)
+
+    def _exit_code(self) -> bytes:
+        """Receive an exit code; empty if the server has exited."""
+        try:
+            return self._socket.recv(LENGTH)
+        except KeyboardInterrupt:
+            with suppress(ConnectionError):  # wait: the child exits, or the server if not ready yet
+                self._socket.recv(LENGTH)
+            raise
+
+    def _obituary(self) -> str:
+        """Wait for the server to exit, and describe how it ended."""
+        code = self._process.wait()
+        why = (
+            ", which happens when the system runs out of memory" if -code == signal.SIGKILL else ""
+        )
+        return (
+            f"the process that starts the stages of a training run ended with code {code}{why}; repeat the command to "
+            "continue"
+        )
 
     def _close(self) -> None:
         self._socket.close()

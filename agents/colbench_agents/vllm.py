@@ -16,6 +16,7 @@ from colbench.models.pictures import MAX_EDGE
 from colbench.models.transports import Client
 from colbench.plugin_arguments import Positive, Seconds, Temperature
 from colbench.prompted_human import PromptedHuman
+from colbench.registry import get_domain
 from colbench_agents.model import ModelAgent
 from colbench_agents.vllm_server import STARTUP_TIMEOUT, VLLMServer, shared_server
 
@@ -182,6 +183,12 @@ class VLLMHuman(PromptedHuman):
     def describe(self) -> dict[str, str]:
         """Return the human's entry in the record of the run."""
         return {"model": self.chat.model}
+
+    def describe_domain(self, name: str) -> dict[str, str]:
+        """Return the entries that the human adds to the record of a run for the domain `name`."""
+        own = super().describe_domain(name)
+        edge = {"max_image_edge": str(self.chat.max_image_edge)}
+        return own | edge if get_domain(name).pictured else own
 
     def learned(self) -> list[str]:
         """Return the properties of the model and its server that were found during the run."""

@@ -79,6 +79,7 @@ class VLLMServer:
         self._temporary = log is None
         self._watchdog: subprocess.Popen[bytes] | None = None
         self._users = 0
+        self._entering = asyncio.Lock()
 
     @property
     def base_url(self) -> str:
@@ -91,9 +92,10 @@ class VLLMServer:
         Raises UserError if the port stays in use or the log cannot be written. Raises UserError with the end of the
         server's log if the server exits or is not ready in time.
         """
-        if self._users == 0:
-            await self._run()
-        self._users += 1
+        async with self._entering:
+            if self._users == 0:
+                await self._run()
+            self._users += 1
         return self
 
     def require_running(self) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from colbench.agent_process.outside import OutsideAgent
 from colbench.agent_process.process import AgentProcess
 from colbench.agent_process.program import EXIT_GRACE
-from colbench.agent_process.protocol import Ready, as_message, messages, start
+from colbench.agent_process.protocol import SAYS, Ready, as_message, messages, start
 from colbench.clock import seconds_left, waiting
 from colbench.interfaces import Agent, Episode
 from colbench.messages import Message
@@ -36,6 +36,8 @@ class CommandAgent(OutsideAgent):
     """Number of files that one dialogue keeps open: three pipes, the lifeline, and the handle that reports the exit."""
     exit_grace = EXIT_GRACE
     """Seconds to wait for a process to end by itself, and then again after SIGTERM."""
+    quoted = SAYS
+    """Text that an error puts before the program's own words."""
 
     def __init__(self, spec: str, command: Sequence[str], *, startup_timeout: float) -> None:
         self.spec = spec
@@ -117,7 +119,8 @@ class CommandAgent(OutsideAgent):
 
     def _process(self, whose: str, log: str = "") -> AgentProcess:
         command = [*self.prefix, *self.command]
-        return AgentProcess(command, partial(self.keep, whose), log, self.exit_grace)
+        heard = partial(self.keep, whose)
+        return AgentProcess(command, heard, log, self.exit_grace, self.quoted)
 
     def keep(self, whose: str, line: str) -> None:
         """Write a line of a program's standard error to the log, if there is a log.

@@ -8,10 +8,14 @@ from __future__ import annotations
 import asyncio
 import errno
 import sys
+import textwrap
+import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from msgspec.structs import asdict
 
+from colbench.agent_process.last_words import SURVIVED
 from colbench.agent_process.pace import Pace
 from colbench.agent_process.protocol import (
     MAX_LINE,
@@ -132,6 +136,8 @@ class _Talk:
         if not self._asked:
             print(f"{self._episode.id}: error after the dialogue: {error}", file=sys.stderr)
             return
+        if isinstance(error, AgentError) and error.kind == "exception" and error.__cause__:
+            _show_traceback(self._episode.id, error.__cause__)
         kind = error.kind if isinstance(error, BoundaryError) else "exception"
         text = str(error)
         if isinstance(error, BoundaryError) and not isinstance(error, AgentError | EndpointError):
@@ -151,6 +157,14 @@ class _Talk:
         self._pace.answered(self._episode.id)
         self._say(answer)
         self._asked = False
+
+
+def _show_traceback(episode: str, error: BaseException) -> None:
+    """Write the traceback of an exception of the agent to standard error, which the harness keeps in a log."""
+    text = "".join(traceback.format_exception(error))
+    with suppress(OSError, ValueError):  # the agent may have closed standard error
+        lines = textwrap.indent(text, f"{SURVIVED}{episode} ", lambda _: True)
+        print(lines, end="", file=sys.stderr)
 
 
 def write_hint(error: BaseException) -> str:

@@ -9,6 +9,8 @@ from colbench.errors import place_of
 
 LINES = 3
 """Number of last lines to quote from a program that shows no traceback."""
+SURVIVED = "| "
+"""Start of each line of a traceback that a program shows although it continues."""
 TRACEBACK = "Traceback (most recent call last):"
 FRAME = re.compile(r'\s+File "(.+)", line (\d+)')
 
@@ -23,8 +25,8 @@ class LastWords:
         self._inside = False
 
     def hear(self, line: str) -> None:
-        """Read the next line."""
-        if not line:
+        """Read the next line; empty lines, and lines about errors that the program survived, are ignored."""
+        if not line or line.startswith(SURVIVED):
             return
         self._lines.append(line)
         if line.endswith(TRACEBACK):

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from colbench.agent_process.program import EXIT_GRACE, LAST_WAIT, Program
 from colbench.agent_process.protocol import (
+    SAYS,
     End,
     Enter,
     Entered,
@@ -36,7 +37,11 @@ from colbench.models.servers import Wait, current_servers
 
 
 class AgentProcess(Program):
-    """An agent's program, which runs between `start` and `stop`; for the arguments, see `Program`."""
+    """An agent's program, which runs between `start` and `stop`.
+
+    An error that the program sends instead of `ready` is raised with the text `quoted` before its message. `Program`
+    explains the other arguments.
+    """
 
     def __init__(
         self,
@@ -44,8 +49,10 @@ class AgentProcess(Program):
         heard: Callable[[str], None],
         log: str = "",
         grace: float = EXIT_GRACE,
+        quoted: str = SAYS,
     ) -> None:
         super().__init__(command, heard, log, grace)
+        self._quoted = quoted
         self.failure: AgentError | None = None
         """The reason why the program cannot be used anymore; None if it can be used."""
         self.learned: tuple[str, ...] = ()
@@ -157,7 +164,7 @@ class AgentProcess(Program):
     async def _read_ready(self) -> None:
         line = await self.line()
         try:
-            ready = read_ready(line)
+            ready = read_ready(line, self._quoted)
         except AgentError:
             raise
         except Exception as mistake:  # UserError or EndpointError

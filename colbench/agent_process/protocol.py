@@ -183,15 +183,15 @@ def encode(message: ToAgent | FromAgent) -> bytes:
     return msgspec.json.encode(message) + b"\n"
 
 
-def read_ready(line: bytes) -> Ready:
+def read_ready(line: bytes, quoted: str = SAYS) -> Ready:
     """Read the agent's first message, which must be `ready`.
 
     Raises AgentError if the message is invalid, is of another kind, or has another protocol version. If the message is
-    an `error`, raises the exception that `as_error` makes of it.
+    an `error`, raises the exception that `as_error` makes of it and `quoted`.
     """
     ready = decode(line)
     if isinstance(ready, Error):
-        raise as_error(ready, "" if ready.stop else SAYS)
+        raise as_error(ready, quoted)
     if not isinstance(ready, Ready):
         raise AgentError(
             f"its first message must be `ready`; it sent {_shown(line)}", kind="malformed"
@@ -235,10 +235,13 @@ def as_message(answer: Reply | Error, quoted: str = SAYS) -> Message:
 
 
 def as_error(error: Error, quoted: str = SAYS) -> ColBenchError:
-    """Return an agent's error as a UserError, EndpointError or AgentError whose text begins with `quoted`."""
+    """Return an agent's error as a UserError, EndpointError or AgentError whose text begins with `quoted`.
+
+    A UserError also names the flag of the agent, unless `quoted` is empty, because the agent's own words then name it.
+    """
     text = quoted + error.message
     if error.stop:
-        return UserError(text)
+        return UserError(f"--agent: {text}" if quoted else text)
     if error.retry:
         kind = "server_error" if error.kind == "exception" else error.kind
         return EndpointError(text, kind=kind)

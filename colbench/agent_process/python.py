@@ -57,6 +57,7 @@ class PythonAgent(CommandAgent):
 
     descriptors = 0
     exit_grace = 20.0
+    quoted = ""
 
     def __init__(self, spec: str, args: Mapping[str, ArgValue], *, patience: float) -> None:
         path = tuple(os.path.abspath(entry) if entry else "" for entry in sys.path)

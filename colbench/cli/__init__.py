@@ -54,7 +54,10 @@ COMMANDS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    words = sys.argv[1:] if argv is None else argv
+    return run("colbench", lambda: _main(sys.argv[1:] if argv is None else argv))
+
+
+def _main(words: Sequence[str]) -> int:
     command = requested_command() or first_word(words)
     if refused := refuse_moved("colbench", words, _moved(command)):
         return refused
@@ -62,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     complete(top)
     args = top.parse_args(words)
     with output(as_json=getattr(args, "json", False), quiet=getattr(args, "quiet", False)):
-        return run("colbench", lambda: int(args.run(args)))
+        return int(args.run(args))
 
 
 def _moved(command: str) -> Mapping[str, str]:

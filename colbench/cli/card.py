@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from colbench.cli.files import made_whole
 from colbench.command import describe
 from colbench.errors import UserError
 
@@ -50,16 +51,18 @@ def run(args: argparse.Namespace) -> int:
 
     check_repository(args.repository)
     out = Path(args.out).expanduser()
-    if out.exists():
-        raise UserError(f"--out {out}: already exists; use a new folder")
-    found = [_read(source, args.license) for source in args.sources]
-    domains = [each.domain.name for each, _ in found]
-    if len(set(domains)) < len(domains):
-        raise UserError(
-            f"{' '.join(args.sources)}: two sources have the same domain; pass one "
-            "source per domain"
-        )
-    _write(out, found, args.repository)
+    with made_whole(out, flag="--out") as part:
+        found = [_read(source, args.license) for source in args.sources]
+        domains = [each.domain.name for each, _ in found]
+        if len(set(domains)) < len(domains):
+            raise UserError(
+                f"{' '.join(args.sources)}: two sources have the same domain; pass one "
+                "source per domain"
+            )
+        try:
+            _write(part, found, args.repository)
+        except OSError as cause:
+            raise UserError(f"--out {out}: cannot be written: {cause.strerror}") from cause
     print(out)
     print(f"to upload: hf upload {args.repository} {out} --repo-type dataset", file=sys.stderr)
     return 0
@@ -82,17 +85,14 @@ def _read(source: str, license: str | None) -> tuple[CardSet, list[Task]]:
     return CardSet(source=source, domain=domain, tasks=len(tasks), origin=origin), tasks
 
 
-def _write(out: Path, found: list[tuple[CardSet, list[Task]]], repository: str) -> None:
+def _write(folder: Path, found: list[tuple[CardSet, list[Task]]], repository: str) -> None:
     from colbench.dataset_card import eval_yaml, readme
     from colbench.export import write_parquet
 
     sets = [each for each, _ in found]
-    try:
-        for each, tasks in found:
-            path = out / each.path
-            path.parent.mkdir(parents=True)
-            write_parquet(path, tasks)
-        (out / "README.md").write_text(readme(sets, repository), "utf-8")
-        (out / "eval.yaml").write_text(eval_yaml(sets), "utf-8")
-    except OSError as cause:
-        raise UserError(f"--out {out}: cannot be written: {cause.strerror}") from cause
+    for each, tasks in found:
+        path = folder / each.path
+        path.parent.mkdir(parents=True)
+        write_parquet(path, tasks)
+    (folder / "README.md").write_text(readme(sets, repository), "utf-8")
+    (folder / "eval.yaml").write_text(eval_yaml(sets), "utf-8")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from colbench.cli.files import add_overwrite, written_whole
 from colbench.command import describe
-from colbench.errors import UserError
+from colbench.errors import DataError, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +63,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _runs(given: Path) -> list[Run]:
-    """Return the given run or, for a folder of runs, its runs with dialogues in order of name. Warn about the others.
+    """Return the given run or, for a folder of runs, its runs with dialogues in order of name.
+
+    Runs of the folder that have no dialogues, or whose `run.json` is damaged, are left out with a warning.
 
     Raises UserError if `given` is a file, DataError if the folder contains no run.
     """
@@ -76,11 +78,22 @@ def _runs(given: Path) -> list[Run]:
     found = sorted(record.parent for record in given.glob("*/run.json"))
     if (given / "run.json").exists() or not found:
         return [load_run(given)]
-    runs = [load_run(folder) for folder in found]
-    for run in runs:
-        if not run.stats:
-            print(f"Warning: left out, no dialogues: {run.path}", file=sys.stderr)
-    return [run for run in runs if run.stats]
+    return [run for folder in found if (run := _comparable(folder))]
+
+
+def _comparable(folder: Path) -> Run | None:
+    """Return the run in a folder; if it is damaged or has no dialogues, print a warning and return None."""
+    from colbench.run import load_run
+
+    try:
+        run = load_run(folder)
+    except DataError as error:
+        print(f"Warning: left out: {error}", file=sys.stderr)
+        return None
+    if not run.stats:
+        print(f"Warning: left out, no dialogues: {run.path}", file=sys.stderr)
+        return None
+    return run
 
 
 def show(comparison: Comparison, *, as_json: bool = False) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -114,9 +115,9 @@ def finish(
 ) -> int:
     """Write and show the report of the finished dialogues.
 
-    `advised`: the user was already told to repeat the command. Return 1 if a dialogue is unscored or if every dialogue
-    failed in the agent's own code, else 0. If the run was interrupted before a dialogue finished, return 1 without a
-    report.
+    `advised`: the user was already told to repeat the command. Return 1 if a dialogue is unscored, if no dialogue of a
+    domain is scored, or if the agent failed in every dialogue, else 0. If the run was interrupted before a dialogue
+    finished, return 1 without a report.
     """
     from colbench.cli.report import write_and_show
 
@@ -133,6 +134,8 @@ def finish(
     )
     if report.ignored:
         say(narrowed(report))
+    if note := not_judged(report):
+        say(note)
     code = exit_code(report)
     if interrupted:
         say("interrupted; repeat the command to continue")
@@ -151,6 +154,17 @@ def narrowed(report: RunReport) -> str:
     return (
         f"note: the report covers {covered:,} of the {total} in the folder; the others are not selected "
         "(--domain, --limit, --task-ids, --trials, --shard), or are about earlier versions of tasks"
+    )
+
+
+def not_judged(report: RunReport) -> str:
+    """Return a note about the answers that cannot be compared with the reference, or "" if all can be."""
+    number = sum(each.unjudged for each in report.domains.values())
+    if not number:
+        return ""
+    return (
+        f"{count(number, 'dialogue')} not judged, because the reference cannot be compared; "
+        f"`colbench tasks validate {shlex.quote(report.tasks)}` shows why"
     )
 
 
@@ -187,8 +201,12 @@ def is_unsettled(report: RunReport) -> bool:
 
 
 def exit_code(report: RunReport) -> int:
-    """Return 1 if a dialogue has no score, else 0; ignore dialogues whose reference cannot be compared."""
-    return 1 if any(domain.unscored for domain in report.domains.values()) else 0
+    """Return 1 if a dialogue is unscored or if no dialogue of a domain is scored, else 0.
+
+    Some dialogues may be unjudged, because their reference cannot be compared.
+    """
+    found = report.domains.values()
+    return UNSCORED if any(each.unscored or not each.scored for each in found) else 0
 
 
 def say(text: str) -> None:

@@ -1,11 +1,12 @@
-"""Files that a command writes. Writing is atomic, and replaces an existing file only on request."""
+"""Files and folders that a command writes. Writing is atomic, and replaces an existing file only on request."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from colbench.errors import UserError
@@ -20,10 +21,12 @@ def add_overwrite(parser: argparse.ArgumentParser) -> None:
 def written_whole(path: Path, *, overwrite: bool, flag: str = "--out") -> Iterator[Path]:
     """Yield the path of a temporary file next to `path`. On success it replaces `path`; on an error it is removed.
 
-    Raises UserError, before anything is yielded, if `path` cannot be written, or exists and `overwrite` is False; the
+    If `path` is a symbolic link, its target is replaced. Raises UserError, before anything is yielded, if `path` cannot
+    be written, exists and `overwrite` is False, or is something other than a file, such as a device or a pipe; the
     message names `flag`.
     """
-    part = path.parent / f".{path.name}.{os.getpid()}.part"
+    target = Path(os.path.realpath(path))
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         _check(path, overwrite, flag)
         part.touch()
@@ -31,7 +34,7 @@ def written_whole(path: Path, *, overwrite: bool, flag: str = "--out") -> Iterat
         raise UserError(f"{flag} {path}: cannot be written: {cause.strerror or cause}") from cause
     try:
         yield part
-        os.replace(part, path)
+        os.replace(part, target)
     finally:
         part.unlink(missing_ok=True)
 
@@ -41,5 +44,44 @@ def _check(path: Path, overwrite: bool, flag: str) -> None:
         raise UserError(f"{flag} {path}: this is a folder; choose a file in it")
     if not path.parent.is_dir():
         raise UserError(f"{flag} {path}: the folder {path.parent} does not exist")
+    if path.exists() and not path.is_file():
+        raise UserError(f"{flag} {path}: this is not a regular file; choose another file")
     if path.exists() and not overwrite:
         raise UserError(f"{flag} {path}: already exists; --overwrite replaces it")
+
+
+@contextmanager
+def made_whole(folder: Path, *, flag: str) -> Iterator[Path]:
+    """Yield a temporary folder, which becomes `folder` on success and is removed on an error.
+
+    Raises UserError, which names `flag`, if `folder` is not empty or cannot be created.
+    """
+    try:
+        there = _is_there(folder, flag)
+        part = (folder if there else folder.parent) / f".{folder.resolve().name}.{os.getpid()}.part"
+        part.mkdir()
+    except OSError as cause:
+        raise UserError(f"{flag} {folder}: cannot be created: {cause.strerror or cause}") from cause
+    try:
+        yield part
+        if there:  # the folder itself is kept, because a shell may be in it
+            for entry in part.iterdir():
+                entry.rename(folder / entry.name)
+        else:
+            part.rename(folder)
+    finally:
+        with suppress(FileNotFoundError):
+            shutil.rmtree(part)
+
+
+def _is_there(folder: Path, flag: str) -> bool:
+    """Return True if the folder exists and is empty, False if it can be created. Raises UserError otherwise."""
+    if folder.is_dir():
+        if any(folder.iterdir()):
+            raise UserError(f"{flag} {folder}: the folder is not empty; use a new or empty folder")
+        return True
+    if folder.exists():
+        raise UserError(f"{flag} {folder}: this is not a folder; use a new or empty folder")
+    if not folder.parent.is_dir():
+        raise UserError(f"{flag} {folder}: the folder {folder.parent} does not exist")
+    return False

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from colbench.cli.export import add_hub_flags, check_hub_flags, uploading
 from colbench.command import describe
 from colbench.config import RunConfig
+from colbench.errors import UserError
 from colbench.flags import add_config_flags, read_config
 from colbench.registry import require_mode
 from colbench.report.baseline import load_others
@@ -75,14 +76,22 @@ def write_and_show(
     """Write report.json and report.html, print the report, and return it.
 
     `others`: the runs with which the report compares this run. `as_json`: print report.json instead of the table.
-    `short`: print only the most important facts (see `print_report`).
+    `short`: print only the most important facts (see `print_report`). If the folder cannot be written, the report is
+    printed before UserError is raised.
     """
+    from colbench.report import write
     from colbench.report.console import print_report
-    from colbench.report.write import write_report
 
-    report = write_report(folder, tasks, config, others)
+    draft = write.make_report(folder, tasks, config, others)
+    unwritten = None
+    try:
+        write.write_draft(folder, draft)
+    except UserError as error:
+        unwritten = error
     if as_json:
-        sys.stdout.write((folder.path / "report.json").read_text("utf-8"))
+        sys.stdout.write(write.as_json(draft.report).decode())
     else:
-        print_report(report, folder.path, short=short)
-    return report
+        print_report(draft.report, folder.path, short=short, written=not unwritten)
+    if unwritten:
+        raise unwritten
+    return draft.report

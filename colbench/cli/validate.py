@@ -1,8 +1,8 @@
 """`colbench tasks validate`: check that tasks can be scored: every reference must score 1 and an empty answer 0.
 
 In frontend design, two renders of the reference must also be equal. Returns 1 if a task fails one of these checks in
-the default scoring mode, or if a row of a task file is malformed. Rows that repeat a task, and facts that no question
-can match, are only listed.
+the default scoring mode, or if a row of a task file is malformed. Rows that repeat a task, backend requests without a
+signature, and facts that no question can match are only listed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from colbench.facts.words import content
 from colbench.flags import add_config_flags, add_source, read_source
 from colbench.progress import steps
 from colbench.registry import get_domain
-from colbench.selection import find_tasks
+from colbench.selection import find_tasks, lines_of
 from colbench.task import Task
 
 if TYPE_CHECKING:
@@ -74,6 +74,8 @@ class Summary(Struct, frozen=True, kw_only=True):
     """Names of the facts that no question can match, by the task's id."""
     malformed: tuple[str, ...] = ()
     """Malformed rows: the file, the line and the reason for each."""
+    lines: dict[str, int] = {}
+    """The lines of the tasks in `flawed`, `repeated` and `unmatched` by id, if the source is a file of JSON lines."""
 
 
 def add_to(actions: Any) -> None:
@@ -107,6 +109,7 @@ def run(args: argparse.Namespace) -> int:
             repeated=repeated(tasks),
             unmatched=unmatched(tasks),
         )
+        found = replace(found, lines=_lines(found))
         _print_json(found) if args.json else _print(found, checks)
         if file:
             _write_sound(file, args.exclude, tasks, checks)
@@ -149,6 +152,13 @@ def unmatched(tasks: Sequence[Task]) -> dict[str, tuple[str, ...]]:
         for task in tasks
     }
     return {name: facts for name, facts in found.items() if facts}
+
+
+def _lines(found: Summary) -> dict[str, int]:
+    """Return the line of each listed task by id; an empty dict if the source is not a file of JSON lines."""
+    listed = {check.id for check in found.flawed} | found.repeated.keys() | found.unmatched.keys()
+    lines = lines_of(found.source) if listed else {}
+    return {name: line for name, line in lines.items() if name in listed}
 
 
 def summary(source: str, checks: Sequence[TaskCheck], malformed: Sequence[str] = ()) -> Summary:
@@ -207,20 +217,26 @@ def _print(found: Summary, checks: Sequence[TaskCheck]) -> None:
     out = console()
     for row in found.malformed:
         out.print(row, highlight=False, markup=False, soft_wrap=True)
-    for check in found.flawed:
-        for flaw in check.flaws:
-            out.print(f"{check.id}: {flaw}", highlight=False, markup=False, soft_wrap=True)
-    for name, other in found.repeated.items():
-        out.print(f"{name}: duplicate of {other}", highlight=False, markup=False, soft_wrap=True)
-    for name, facts in found.unmatched.items():
-        text = f"{name}: no question can match {', '.join(facts)}; add topics or examples with English words"
-        out.print(text, highlight=False, markup=False, soft_wrap=True)
+    for name, remark in _remarks(found):
+        place = f"{found.source}, line {found.lines[name]}: " if found.lines else ""
+        out.print(f"{place}{name}: {remark}", highlight=False, markup=False, soft_wrap=True)
     rest = f", {count(len(found.malformed), 'malformed row')}" if found.malformed else ""
     out.print(f"{found.source}: {count(found.tasks, 'task')}{rest}", highlight=False, markup=False)
     for label, number, of in _totals(found, checks):
         out.print(f"  {label:<44}{number:>6} of {of}", highlight=False)
     if found.floors:
         out.print(_floor_table(found.floors))
+
+
+def _remarks(found: Summary) -> Iterator[tuple[str, str]]:
+    """Yield each remark about a single task, with the task's id."""
+    for check in found.flawed:
+        yield from ((check.id, flaw) for flaw in check.flaws)
+    for name, other in found.repeated.items():
+        yield name, f"duplicate of {other}"
+    for name, facts in found.unmatched.items():
+        listed = ", ".join(facts)
+        yield name, f"no question can match {listed}; add topics or examples with English words"
 
 
 def _totals(found: Summary, checks: Sequence[TaskCheck]) -> Iterator[tuple[str, int, int]]:

@@ -190,8 +190,13 @@ def _stack_title(run: RunName, outcomes: dict[str, int]) -> str:
 
 
 def _charts(comparison: Comparison, found: DomainComparison) -> Iterator[tuple[str, Markup]]:
-    """Yield the title and the chart of the headline measure against each of the `COSTS` that every run has."""
-    headline = found.measure(found.headline)
+    """Yield the title and the chart of the headline measure against each of the `COSTS` that every run has.
+
+    If no dialogue is scored, there is no headline measure, and nothing is yielded.
+    """
+    headline = next((each for each in found.measures if each.name == found.headline), None)
+    if headline is None:
+        return
     for measure in found.measures:
         means = [(run.means.get(headline.name), run.means.get(measure.name)) for run in found.runs]
         dots = [

@@ -54,7 +54,7 @@ def parse_spec(spec: str) -> tuple[str, tuple[str, ...]]:
 
 
 def require_url(url: str, place: str) -> None:
-    """Raise UserError unless a text is the URL of a server, without user name and password.
+    """Raise UserError unless a text is the URL of a server's API, without user name, password, query and fragment.
 
     The error's message starts with `place`.
     """
@@ -66,6 +66,11 @@ def require_url(url: str, place: str) -> None:
         raise UserError(f"{place}: `{url}` is not a URL; write http://host:port/v1") from None
     if not well:
         raise UserError(f"{place}: `{url}` is not a URL; write {_suggest(url)}")
+    base = re.sub(r"(/chat/completions)?/*([?#].*)?$", "", url, count=1)
+    if base != url:
+        raise UserError(
+            f"{place}: the URL of the API ends before `?`, `#` and `/chat/completions`; write {base}"
+        )
 
 
 def require_no_password(url: str, place: str) -> None:
@@ -110,10 +115,10 @@ def azure_endpoint(given: str) -> str:
 
     Raises UserError if it is not a URL.
     """
-    url = given or os.environ.get("AZURE_OPENAI_ENDPOINT", "")
+    url = (given or os.environ.get("AZURE_OPENAI_ENDPOINT", "")).strip().rstrip("/")
     if url:
         require_url(url, "azure" if given else "AZURE_OPENAI_ENDPOINT")
-    return url.rstrip("/")
+    return url
 
 
 def read_key(variable: str) -> str | None:
@@ -150,11 +155,11 @@ def _suggest(address: str) -> str:
 
 
 def _default_url() -> str:
-    url = os.environ.get("OPENAI_BASE_URL")
+    url = os.environ.get("OPENAI_BASE_URL", "").strip().rstrip("/")
     if not url:
         return OPENAI_URL
     require_url(url, "OPENAI_BASE_URL")
-    return url.rstrip("/")
+    return url
 
 
 def _variable_of(base_url: str) -> str | None:

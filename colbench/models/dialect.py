@@ -20,6 +20,22 @@ THINKING_TOKENS = 32_768
 LIMITS = ("max_tokens", "max_completion_tokens")
 OPTIONAL = ("temperature", "seed")
 """Fields that are omitted if a server refuses them."""
+RESERVED = {
+    "model": "the spec names the model",
+    "messages": "the dialogue is sent",
+    "temperature": "it is an argument of its own, which the run records",
+    "seed": "each request has its own seed, which depends on --seed",
+    "stream": "each reply is read as a whole",
+    "n": "each request gets one reply",
+    "logprobs": "--record-tokens requests them",
+    "return_token_ids": "--record-tokens requests them",
+}
+"""Request fields that the user cannot set, and why."""
+SECRET = re.compile(
+    r"(?:.*_)?(?:api_?key|password|secret|authorization)|key|(?:(?:access|api|auth|bearer|hf)_)?token",
+    re.IGNORECASE,
+)
+"""Names of arguments that contain a secret, unlike the names of real fields such as `prompt_cache_key`."""
 REFUSALS = {400, 415, 422}
 UNKNOWN = re.compile(
     r"unsupported|not support|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|extra inputs|deprecated|"
@@ -130,12 +146,29 @@ def own_limit(fields: dict[str, Any]) -> tuple[str, int]:
 
 
 def request_fields(given: Mapping[str, ArgValue]) -> dict[str, Any]:
-    """Return the request fields set by the user. Raises UserError if `extra_body` is not a JSON object."""
+    """Return the request fields set by the user.
+
+    Raises UserError if `extra_body` is not a JSON object, if a field is one of `RESERVED`, or if it is a secret.
+    """
     fields = {name: _value(value) for name, value in given.items() if name != "extra_body"}
     extra = _value(given.get("extra_body", "{}"))
     if not isinstance(extra, dict):
         raise UserError(f"extra_body={given['extra_body']}: not a JSON object")
+    for name in (*fields, *extra):
+        _require_allowed(name)
     return fields | extra
+
+
+def _require_allowed(name: str) -> None:
+    if name in RESERVED:
+        raise UserError(
+            f"{name}: cannot be set as a request field, because {RESERVED[name]}; remove it"
+        )
+    if SECRET.fullmatch(name.replace("-", "_")):
+        raise UserError(
+            f"{name}: a run records its arguments, so a secret cannot be one of them; put the server's key into an "
+            "environment variable, and pass the variable's name with api_key_env=NAME"
+        )
 
 
 def _value(value: ArgValue) -> Any:

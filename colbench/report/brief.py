@@ -26,6 +26,7 @@ from colbench.report.facts import (
     further_metrics,
     leads_with_fallback,
     not_counted,
+    not_judged,
     nothing_scored,
     share,
 )
@@ -70,6 +71,7 @@ def _all(domain: Domain, report: DomainReport) -> Iterator[Fact]:
     yield from _asking(report.asking)
     yield from _followed(report)
     yield from _failed(report)
+    yield from not_judged(domain, report)
     yield from _rarely_asked(report.asking)
     yield from _effort(report)
     yield from _leaks(report)

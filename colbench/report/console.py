@@ -30,13 +30,16 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-def print_report(report: RunReport, folder: Path, *, short: bool = False) -> None:
-    """Print a report that has been written to a run's folder: its table, its warnings, and the locations of its pages.
+def print_report(
+    report: RunReport, folder: Path, *, short: bool = False, written: bool = True
+) -> None:
+    """Print the report of the run in a folder: its table, its warnings, and the locations of its pages.
 
     `short`: print only the most important facts and the commands that show more, in at most `LINES` lines if the run
-    has one domain and few warnings.
+    has one domain and few warnings. `written`: the pages exist; otherwise, their locations are left out.
     """
-    after = [f"{sentence(name)}: {page}" for name, page in pages(report, folder).items()]
+    files = pages(report, folder) if written else {}
+    after = [f"{sentence(name)}: {page}" for name, page in files.items()]
     after += [f"{what}: {command}" for what, command in _next(report, folder)] if short else []
     warned = sum(len(wrap(f"Warning: {warning}", WIDTH)) for warning in report.warnings)
     lines = max(LINES - FRAME - len(after) - warned, FEWEST)

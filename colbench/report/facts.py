@@ -367,14 +367,19 @@ def not_counted(uncounted: int) -> str:
     return f"; {count(uncounted, 'reply', 'replies')} not counted" if uncounted else ""
 
 
+def not_judged(domain: Domain, report: DomainReport) -> Iterator[Fact]:
+    """Yield the number of answers that could not be compared with the reference, and why; nothing if all could be."""
+    if report.unjudged:
+        note = f"no failures, but {domain.unjudged}"
+        yield Fact(label="not judged", value=f"{report.unjudged:,}", note=note)
+
+
 def _failures(domain: Domain, report: DomainReport) -> Iterator[Fact]:
     if not (report.failures or report.unjudged or report.missing):
         yield Fact(label="none", value="0")
     for boundary, failures in report.failures.items():
         reasons = "; ".join(f"{r.reason[:120]} ({r.count:,})" for r in failures.reasons)
         yield Fact(label=boundary, value=f"{failures.count:,}", note=reasons)
-    if report.unjudged:
-        note = f"no failures, but {domain.unjudged}"
-        yield Fact(label="not judged", value=f"{report.unjudged:,}", note=note)
+    yield from not_judged(domain, report)
     if report.missing:
         yield Fact(label="not begun", value=f"{report.missing:,}", note="no rollout yet")

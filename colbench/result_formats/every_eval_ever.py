@@ -15,6 +15,7 @@ from typing import Any, Literal
 from colbench.domain import Metric
 from colbench.registry import get_domain
 from colbench.report.model import DomainReport
+from colbench.result_formats.conditions import selection, unusual_settings
 from colbench.result_formats.identity import model_id, run_id
 from colbench.run import Run
 from colbench.stats import Interval
@@ -105,7 +106,11 @@ def _result(
         "source_data": {
             "dataset_name": source.source,
             "source_type": "other",
-            "additional_details": {"tasks": str(report.tasks), "sha256": source.hash},
+            "additional_details": {
+                "tasks": str(report.tasks),
+                "selection": selection(config) or "all",
+                "sha256": source.hash,
+            },
         },
         "metric_config": {
             "evaluation_description": metric.description or metric.label,
@@ -116,7 +121,10 @@ def _result(
             "score_type": "continuous",
             "min_score": _bound(metric.bounds[0]),
             "max_score": _bound(metric.bounds[1]),
-            "additional_details": {"scoring_mode": report.mode},
+            "additional_details": {
+                "scoring_mode": report.mode,
+                "scorers": ", ".join(report.scorers),
+            },
         },
         "score_details": {
             "score": found.mean,
@@ -125,6 +133,7 @@ def _result(
         },
         "generation_config": {
             "additional_details": {
+                **unusual_settings(run),
                 "human": config.human,
                 "max_turns": str(config.max_turns),
                 "trials": str(report.trials),

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from colbench.numbers import percent_with_range
+from colbench.numbers import count, percent_with_range
 from colbench.registry import get_domain
 from colbench.report.model import DomainReport
 from colbench.report.verdicts import metric_label
+from colbench.result_formats.conditions import require_complete, selection, unusual_settings
 from colbench.run import Run
 from colbench.stats import Interval
+
+DIGITS = 12
+"""Number of digits of the tasks' hash in the notes."""
 
 
 def entries(run: Run, *, dataset: str, source: str = "") -> list[dict[str, Any]]:
@@ -21,9 +25,13 @@ def entries(run: Run, *, dataset: str, source: str = "") -> list[dict[str, Any]]
         run: A run with at least one scored dialogue.
         dataset: The benchmark's dataset repository on the Hub, whose `eval.yaml` has a task for each domain.
         source: URL of the run's dialogues or of another source.
+
+    Raises:
+        UserError: The run is incomplete; see `require_complete`.
     """
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
+    require_complete(run)
     found = [
         EvalResultEntry(
             dataset_id=dataset,
@@ -49,8 +57,16 @@ def _notes(run: Run, domain: str, report: DomainReport) -> str:
     measure = (
         "success rate" if report.success_rate else metric_label(get_domain(domain), report.lead)
     )
-    return (
-        f"{measure} {percent_with_range(found)}; human {config.human}; "
-        f"{report.tasks:,} tasks of {config.tasks} x {report.trials}; "
-        f"{config.max_turns} turns; {report.mode} scoring; colbench {run.record.colbench}"
+    chosen = selection(config)
+    return "; ".join(
+        [
+            f"{measure} {percent_with_range(found)}",
+            f"human {config.human}",
+            f"{count(report.tasks, 'task')} of {config.tasks}{f' ({chosen})' if chosen else ''} x {report.trials}",
+            f"SHA-256 of the run's tasks {run.record.tasks.hash[:DIGITS]}",
+            f"{config.max_turns} turns",
+            ", ".join([f"{report.mode} scoring", *report.scorers]),
+            *(f"{name} {value}" for name, value in unusual_settings(run).items()),
+            f"colbench {run.record.colbench}",
+        ]
     )

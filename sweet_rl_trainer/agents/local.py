@@ -167,9 +167,11 @@ class LocalChat:
         await self._load()
         prompt = self._chat.prompt(messages, where="the dialogue")
         prompt += self._chat.tokenizer.encode(begun, add_special_tokens=False)
-        if len(prompt) + max_tokens > context_of(self._model):
+        context = context_of(self._model)
+        if len(prompt) + max_tokens > context:
             raise TooLongError(
-                f"the prompt's {len(prompt)} tokens leave no room for a reply in the model's context"
+                f"the prompt's {len(prompt)} tokens leave no room for a reply of max_tokens={max_tokens} in the "
+                f"model's context of {context:.0f} tokens"
             )
         asked = _Asked(
             prompt=prompt,

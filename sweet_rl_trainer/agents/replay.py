@@ -35,7 +35,7 @@ class Script(Struct, frozen=True, kw_only=True):
     """The scripted beginning of the dialogues on a task."""
 
     task_id: str
-    """An id that is unique in the plan, so that equal tasks can be distinguished."""
+    """An ID that is unique in the plan, so that equal tasks can be distinguished."""
     task_hash: str
     heard: tuple[str, ...]
     """The human's messages, the request first."""

@@ -99,7 +99,7 @@ def generate(folder: Path, selection: Selection, processes: int) -> list[Bench]:
 
 
 def _drop_others(folder: Path, tasks: Sequence[Task], made: Made) -> None:
-    """Delete the data of the first task whose id or content differs from `tasks`, and of all tasks after it.
+    """Delete the data of the first task whose ID or content differs from `tasks`, and of all tasks after it.
 
     If the data were made with other settings than `made`, all are deleted.
     """

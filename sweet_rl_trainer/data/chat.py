@@ -11,7 +11,7 @@ from colbench.errors import DataError, describe_exception
 from colbench.messages import Message
 
 FIXED = {"date_string": "26 Jul 2024"}
-"""The date for templates that state a date (Llama 3.1 and later): their default date, so that ids never change."""
+"""The date for templates that state a date (Llama 3.1 and later): their default date, so that IDs never change."""
 PROBE = "Qzxjkv"
 """The text of a test message, which can be found in a rendered prompt because it occurs in no template."""
 THOUGHT = "<think>"
@@ -41,14 +41,14 @@ class Chat:
             )
 
     def encode(self, text: str) -> list[int]:
-        """Return the token ids of a text; special tokens in it are read as plain text."""
+        """Return the token IDs of a text; special tokens in it are read as plain text."""
         ids: list[int] = self.tokenizer(
             text, add_special_tokens=False, split_special_tokens=True
         ).input_ids
         return ids
 
     def encode_prompt(self, text: str) -> list[int]:
-        """Return the ids of a prompt string, in which special tokens are recognized.
+        """Return the IDs of a prompt string, in which special tokens are recognized.
 
         A BOS token is put first if the tokenizer usually adds one and the string does not begin with it.
         """
@@ -81,7 +81,7 @@ class Chat:
         return text
 
     def prompt(self, messages: Sequence[Message], *, where: str) -> list[int]:
-        """Return the ids of the prompt that a server builds from messages.
+        """Return the IDs of the prompt that a server builds from messages.
 
         Raises DataError if the template rejects the messages, or does not repeat the text of a system or user message.
         """
@@ -96,10 +96,10 @@ class Chat:
         return ids
 
     def reply(self, text: str, *, where: str) -> list[int]:
-        """Return the ids of a reply and the token that ends it.
+        """Return the IDs of a reply and the token that ends it.
 
         If the prompt ends with the opening tag of a thought and the reply repeats the tag, the repetition is left out.
-        Raises DataError if the ids do not decode to the reply.
+        Raises DataError if the IDs do not decode to the reply.
         """
         if self.opens_thought:
             text = _after_opening(text)
@@ -133,11 +133,11 @@ class Chat:
 
     @cached_property
     def reply_header(self) -> list[int]:
-        """The ids that the template writes between the end of a human message and the reply to it.
+        """The IDs that the template writes between the end of a human message and the reply to it.
 
-        The token that ends the message is excluded. For Llama 3.1, these are 4 ids: `<|start_header_id|>`, `assistant`,
+        The token that ends the message is excluded. For Llama 3.1, these are 4 IDs: `<|start_header_id|>`, `assistant`,
         `<|end_header_id|>` and an empty line. For ChatML, they are 4, including the line break after `<|im_end|>`.
-        Mistral's template has no token that ends a human message, so all ids after the message's text are included
+        Mistral's template has no token that ends a human message, so all IDs after the message's text are included
         (`[/INST]`).
         """
         text = self.render([Message(role="user", content=PROBE)], where="a question")
@@ -146,7 +146,7 @@ class Chat:
         return ids[1:] if ids[:1] == [self.end] else ids
 
     def text_length(self, ids: Sequence[int]) -> int:
-        """Return the number of a reply's token ids, without the end token. A truncated reply has no end token."""
+        """Return the number of a reply's token IDs, without the end token. A truncated reply has no end token."""
         return len(ids) - sum(last in self._ends for last in ids[-1:])
 
     @cached_property
@@ -161,14 +161,14 @@ class Chat:
         return self.render(question, where="a question").rstrip().endswith(THOUGHT)
 
     def header(self, messages: Sequence[Message], *, where: str) -> list[int]:
-        """Return the ids that precede the text of the first message in a prompt; empty if that text is not found."""
+        """Return the IDs that precede the text of the first message in a prompt; empty if that text is not found."""
         marked = [Message(role=messages[0].role, content=PROBE), *messages[1:]]
         before, found, _ = self.render(marked, where=where).partition(PROBE)
         ids: list[int] = self.tokenizer(before if found else "", add_special_tokens=False).input_ids
         return ids
 
     def check(self, ids: Sequence[int], text: str, *, where: str) -> None:
-        """Raise DataError unless the decoded text of recorded ids contains the reply."""
+        """Raise DataError unless the decoded text of recorded IDs contains the reply."""
         said = (
             self._decode(ids, skip_special_tokens=True)
             if max(ids, default=0) < len(self.tokenizer)

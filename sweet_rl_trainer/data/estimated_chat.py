@@ -2,7 +2,7 @@
 
 A regular expression splits texts approximately as the tokenizers of Llama 3 and Qwen do: into words of at most ten
 letters, groups of at most three digits, and runs of punctuation or space. Messages are framed as in the template of
-Llama 3. The ids have no meaning.
+Llama 3. The IDs have no meaning.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class EstimatedChat(Chat):
         return []
 
     def prompt(self, messages: Sequence[Message], *, where: str) -> list[int]:  # noqa: ARG002
-        """Return the token ids of a prompt: the messages with their marks, then the marks that begin a reply."""
+        """Return the token IDs of a prompt: the messages with their marks, then the marks that begin a reply."""
         said = [each for message in messages for each in self._framed(message)]
         return [*said, *self._start("assistant")]
 
     def reply(self, text: str, *, where: str) -> list[int]:  # noqa: ARG002
-        """Return the token ids of a reply, followed by the id of its end token."""
+        """Return the token IDs of a reply, followed by the ID of its end token."""
         return [*self.encode(text.strip()), self.end]
 
     @property

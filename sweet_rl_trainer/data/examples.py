@@ -1,4 +1,4 @@
-"""Conversion of pairs and trajectories to training examples: token ids with a weight for each.
+"""Conversion of pairs and trajectories to training examples: token IDs with a weight for each.
 
 A trajectory, such as a side of a pair, becomes one `Example`. If later prompts contain earlier turns in changed form,
 each of its turns becomes one `Example` (see `tokens`), and its score S is the sum of the scores of these examples.
@@ -24,7 +24,6 @@ from sweet_rl_trainer.data.tokens import (
     DialogueEncoder,
     Encoded,
     Form,
-    Layout,
     Source,
     Tokens,
     encode,
@@ -36,7 +35,7 @@ class Example(Struct, frozen=True, kw_only=True):
     """A sequence to train on."""
 
     ids: array[int]
-    """Token ids, int32."""
+    """Token IDs, int32."""
     token_weights: array[float]
     """Weights of the tokens, float32; 0 for tokens that the agent did not write."""
     pictures: tuple[str, ...] = ()
@@ -51,7 +50,7 @@ class Side(Struct, frozen=True, kw_only=True):
 
     examples: tuple[Example, ...]
     trajectory: str
-    """The trajectory's id; for a single reply, the names of the turn and of the reply."""
+    """The trajectory's ID; for a single reply, the names of the turn and of the reply."""
     reward: float
     """The trajectory's reward; for a candidate reply, its score."""
     turns: int
@@ -125,7 +124,6 @@ def pair_examples(
     *,
     privileged: Template | None = None,
     max_length: int,
-    layout: Layout = "exact",
 ) -> tuple[list[PairExample], Report]:
     """Return the pairs to train on, and a report of the accepted and dropped pairs.
 
@@ -133,7 +131,7 @@ def pair_examples(
     that does not see c. A `DialogueEncoder` ignores the template, and may add c itself. A pair is dropped if one of its
     examples is longer than `max_length` tokens. Raises DataError if no pair is left, and UserError if c is missing.
     """
-    builder = _Builder(chat, token_weights, privileged, max_length, layout)
+    builder = _Builder(chat, token_weights, privileged, max_length)
     sided = [
         (pair, builder.side(pair.chosen), builder.side(pair.rejected))
         for pair in shown("pairs", pairs)
@@ -155,7 +153,6 @@ def success_examples(
     at_least: float = SOLVED,
     privileged: Template | None = None,
     max_length: int,
-    layout: Layout = "exact",
 ) -> tuple[list[Side], Report]:
     """Return the trajectories with a reward of `at_least` or more, as examples to imitate, and a report.
 
@@ -163,7 +160,7 @@ def success_examples(
 
     Raises DataError if no trajectory is left, and UserError if c is to be stated but is missing.
     """
-    builder = _Builder(chat, token_weights, privileged, max_length, layout)
+    builder = _Builder(chat, token_weights, privileged, max_length)
     won = [each for each in trajectories if each.reward >= at_least]
     taken = [side for side in map(builder.side, shown("dialogues", won)) if builder.fits(side)]
     builder.dropped[f"a reward below {at_least:g}"] = len(trajectories) - len(won)
@@ -177,16 +174,15 @@ def side_examples(
     *,
     privileged: Template | None = None,
     max_length: int,
-    layout: Layout = "exact",
     kept: Mapping[str, Collection[int]] | None = None,
 ) -> tuple[list[Side], Report]:
     """Return each trajectory as a side to be scored or imitated, in the same order, and a report.
 
-    `kept` contains, for the id of each trajectory, the turns (from 0) whose tokens keep their weight; None keeps all.
+    `kept` contains, for the ID of each trajectory, the turns (from 0) whose tokens keep their weight; None keeps all.
     Trajectories that are too long are left out. Raises DataError if no trajectory is left, and UserError if c is to be
     stated (`privileged`) but is missing.
     """
-    builder = _Builder(chat, token_weights, privileged, max_length, layout)
+    builder = _Builder(chat, token_weights, privileged, max_length)
     builder.kept = kept
     sides = map(builder.side, shown("dialogues", trajectories))
     taken = [side for side in sides if builder.fits(side)]
@@ -206,13 +202,11 @@ class _Builder:
         token_weights: Rule | Weigh,
         privileged: Template | None,
         max_length: int,
-        layout: Layout,
     ) -> None:
         self.chat = chat
         self.token_weights: Rule | Weigh = token_weights
         self.privileged: Template | None = privileged
         self.max_length = max_length
-        self.layout: Layout = layout
         self.kept: Mapping[str, Collection[int]] | None = None
         self.dropped = Counter[str]()
         self._known: dict[int, tuple[Side, Form, tuple[Source, ...]]] = {}
@@ -259,7 +253,7 @@ class _Builder:
         if self.privileged:
             stated = preface_of(trajectory, self.privileged)
             preface, inside = stated.text, stated.inside
-        return encode(trajectory, self.chat, preface=preface, inside=inside, layout=self.layout)
+        return encode(trajectory, self.chat, preface=preface, inside=inside)
 
     def report(self, unit: str, given: int, taken: int, sides: Sequence[Side]) -> Report:
         """Return the report. Raises DataError if no item was accepted."""

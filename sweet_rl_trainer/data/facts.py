@@ -1,10 +1,16 @@
-"""The number of a task's facts that a dialogue has not revealed yet."""
+"""The facts of a task that the human's messages reveal word for word."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from colbench.task import Task
+from colbench.task import Fact, Task
+
+
+def told_at_first(task: Task, opening: str) -> list[Fact]:
+    """Return the facts that a dialogue's first message adds to the request: with `--told all`, all hidden ones."""
+    added = (fact for fact in task.hidden.facts if fact.statement not in task.request)
+    return [fact for fact in added if fact.statement in opening]
 
 
 def still_hidden(task: Task, replies: Iterable[str]) -> Iterator[int]:

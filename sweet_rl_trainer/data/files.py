@@ -27,7 +27,7 @@ _Number = Annotated[int, Meta(ge=0)]
 
 class _Example(Struct, frozen=True, array_like=True):
     ids: memoryview
-    """Token ids, little-endian int32."""
+    """Token IDs, little-endian int32."""
     token_weights: memoryview
     """Token weights, little-endian float32."""
     pictures: tuple[str, ...] = ()

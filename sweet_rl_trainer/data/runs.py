@@ -1,8 +1,8 @@
 """Run folders of the harness: their dialogues as trajectories.
 
-Tasks and the agent's system prompt are not read from the run folder: they are loaded again from their sources and
-checked against the hashes that the run recorded. If the tasks or the prompt cannot be found, the user must provide
-them.
+Tasks and the agent's system prompt are loaded again from their sources, and checked against the hashes that the run
+recorded. Only tasks that were given as objects are read from the run folder. If the tasks or the prompt cannot be
+found, the user must provide them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from colbench.messages import Sampled
 from colbench.registry import get_domain
 from colbench.rollout import Rollout, iter_rollouts
 from colbench.run_folder import RunFolder, RunRecord
-from colbench.selection import load_tasks
+from colbench.selection import load_tasks, source_of
 from colbench.task import BACKEND, Task
 from sweet_rl_trainer.data.trajectories import SampledTurn, Trajectory, messages_of
 
@@ -51,7 +51,7 @@ def read_run(
 ) -> list[Trajectory]:
     """Return the scored dialogues of a run, rewarded by the default scoring mode.
 
-    `tasks` are the run's tasks, by default loaded from the source in `run.json`; a rollout's task is found by its hash.
+    `tasks` are the run's tasks, by default those of its source (`tasks_of`); a rollout's task is found by its hash.
     Rollouts do not contain the agent's system prompt: `system` is the prompt to try first ("" for no prompt), before
     those that the run's record names (`system_prompt`). `{max_turns}` in the prompt becomes the run's turn limit.
     Rollouts do not contain the pictures shown to an agent either, so the trajectories lack them. Dialogues that ended
@@ -152,9 +152,12 @@ def _trajectory(recorded: Recorded, task: Task, system: str) -> Trajectory:
 
 
 def tasks_of(record: RunRecord, folder: Path) -> list[Task]:
-    """Return the tasks of a run's source. Raises DataError, which says what to provide, if they cannot be loaded."""
+    """Return the tasks of a run's source (`source_of`).
+
+    Raises DataError, which says what to provide, if the tasks cannot be loaded.
+    """
     try:
-        return named(record.tasks.source)
+        return named(source_of(RunFolder(folder), record))
     except UserError as cause:
         raise TasksMissingError(
             f"{folder}: its tasks cannot be loaded: {cause}; set data.tasks to the run's task file"

@@ -1,16 +1,15 @@
-"""Conversion of a trajectory to token ids, with the number of the assistant turn that each token belongs to.
+"""Conversion of a trajectory to token IDs, with the number of the assistant turn that each token belongs to.
 
-Every turn is a prompt and a completion. The prompt is the sampler's input: the recorded ids, else the recorded string,
+Every turn is a prompt and a completion. The prompt is the sampler's input: the recorded IDs, else the recorded string,
 else the chat template applied to the messages before the turn, with the generation prompt. The completion is the
-sampler's output: the recorded ids, else the original reply, tokenized on its own, and the end-of-turn token. So
+sampler's output: the recorded IDs, else the original reply, tokenized on its own, and the end-of-turn token. So
 templates are used only as in sampling: no rendered dialogue is searched for the boundaries of turns. A template may
 therefore strip thoughts, move the system message or state the date.
 
 The turns of a dialogue form one sequence if every prompt begins, token by token, with the previous prompt and its
 reply. This fails, for example, if private parts or thoughts are not sent back, a reply is trimmed, or
 retokenizing a text gives different tokens. Then each turn is its own sequence, so that no token is trained on a context
-that the agent did not see. The layout `joined` instead makes one, cheaper sequence if every prompt repeats the previous
-reply as the human saw it: it replaces this copy with the reply as it was sampled, including its private part.
+that the agent did not see.
 """
 
 from __future__ import annotations
@@ -26,8 +25,7 @@ from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.trajectories import Trajectory
 
 Source = Literal["sampled", "recorded", "rendered"]
-Layout = Literal["exact", "joined"]
-Form = Literal["one sequence", "joined", "a sequence for each turn"]
+Form = Literal["one sequence", "a sequence for each turn"]
 
 OUTSIDE = -1
 """The turn number of tokens that the agent did not write."""
@@ -66,8 +64,6 @@ class TurnTokens(Struct, frozen=True, kw_only=True):
 
     prompt: list[int]
     reply: list[int]
-    said: list[int] = []
-    """The reply in the form that later prompts repeat; only the layout `joined` needs it."""
     source: Source = "sampled"
 
 
@@ -77,7 +73,6 @@ def encode(
     *,
     preface: str = "",
     inside: bool = True,
-    layout: Layout = "exact",
 ) -> Encoded:
     """Encode a trajectory in tokens, with `preface` inserted into its prompts.
 
@@ -93,14 +88,14 @@ def encode(
         turns = [
             replace(turn, prompt=_prefaced(turn.prompt, header, words, chat.bos)) for turn in turns
         ]
-    form, sequences = arrange(turns, layout)
+    form, sequences = arrange(turns)
     return Encoded(sequences=sequences, form=form, sources=tuple(turn.source for turn in turns))
 
 
 def encode_prompt(
     trajectory: Trajectory, turn: int, chat: Chat, *, preface: str = "", inside: bool = True
 ) -> list[int]:
-    """Return the ids of the agent's prompt for a turn (from 0), encoded as in `encode`, without a reply."""
+    """Return the IDs of the agent's prompt for a turn (from 0), encoded as in `encode`, without a reply."""
     prompt, _ = _prompt(trajectory, turn, chat)
     if not preface:
         return prompt
@@ -116,8 +111,7 @@ def _turn(trajectory: Trajectory, number: int, chat: Chat) -> TurnTokens:
         chat.check(ids, reply, where=where)
     else:
         ids = chat.reply(reply, where=where)
-    said = chat.encode(trajectory.said[number].strip())
-    return TurnTokens(prompt=prompt, reply=ids, said=said, source=source)
+    return TurnTokens(prompt=prompt, reply=ids, source=source)
 
 
 def _prompt(trajectory: Trajectory, number: int, chat: Chat) -> tuple[list[int], Source]:
@@ -132,7 +126,7 @@ def _prompt(trajectory: Trajectory, number: int, chat: Chat) -> tuple[list[int],
 def _preface(
     trajectory: Trajectory, chat: Chat, preface: str, inside: bool
 ) -> tuple[list[int], list[int]]:
-    """Return the ids that the preface follows (the prompt's header; empty unless `inside`), and the preface's ids."""
+    """Return the IDs that the preface follows (the prompt's header; empty unless `inside`), and the preface's IDs."""
     where = f"{trajectory.id}, turn 1"
     header = chat.header(trajectory.context(0), where=where) if inside else []
     return header, chat.encode(preface + "\n\n")
@@ -145,47 +139,32 @@ def _prefaced(prompt: list[int], header: list[int], words: list[int], bos: list[
     return [*start, *words, *prompt[len(start) :]]
 
 
-def arrange(
-    turns: Sequence[TurnTokens], layout: Layout = "exact"
-) -> tuple[Form, tuple[Tokens, ...]]:
+def arrange(turns: Sequence[TurnTokens]) -> tuple[Form, tuple[Tokens, ...]]:
     """Return the form and the sequences of a dialogue.
 
-    A dialogue is one sequence if every prompt begins with the previous prompt and the reply to it. With the layout
-    `joined`, the reply may instead have the form `TurnTokens.said` there. Otherwise, each turn is a sequence.
+    A dialogue is one sequence if every prompt begins with the previous prompt and the reply to it. Otherwise, each turn
+    is a sequence.
     """
-    following = list(pairwise(turns))
-    if all(_continues(one, other, one.reply) for one, other in following):
-        return "one sequence", (_exact(turns),)
-    if layout == "joined" and all(_continues(one, other, one.said) for one, other in following):
-        return "joined", (_joined(turns),)
+    if all(_continues(one, other) for one, other in pairwise(turns)):
+        return "one sequence", (_joined(turns),)
     alone = (_tokens([(turn.prompt, OUTSIDE), (turn.reply, n)]) for n, turn in enumerate(turns))
     return "a sequence for each turn", tuple(alone)
 
 
-def _continues(turn: TurnTokens, following: TurnTokens, reply: list[int]) -> bool:
-    """Return True if the prompt of `following` begins with the prompt of `turn` and the reply, token by token."""
+def _continues(turn: TurnTokens, following: TurnTokens) -> bool:
+    """Return True if the prompt of `following` begins with the prompt of `turn` and its reply, token by token."""
     start = len(turn.prompt)
-    end = start + len(reply)
+    end = start + len(turn.reply)
     prompt = following.prompt
-    return prompt[:start] == turn.prompt and prompt[start:end] == reply
+    return prompt[:start] == turn.prompt and prompt[start:end] == turn.reply
 
 
-def _exact(turns: Sequence[TurnTokens]) -> Tokens:
+def _joined(turns: Sequence[TurnTokens]) -> Tokens:
     pieces: list[tuple[list[int], int]] = []
     done = 0
     for number, turn in enumerate(turns):
         pieces += [(turn.prompt[done:], OUTSIDE), (turn.reply, number)]
         done = len(turn.prompt) + len(turn.reply)
-    return _tokens(pieces)
-
-
-def _joined(turns: Sequence[TurnTokens]) -> Tokens:
-    """Join the turns into one sequence; each reply replaces its copy in the next turn's prompt."""
-    pieces = [(turns[0].prompt, OUTSIDE), (turns[0].reply, 0)]
-    for number, (last, turn) in enumerate(pairwise(turns), start=1):
-        rest = turn.prompt[len(last.prompt) + len(last.said) :]
-        written = 1 if rest[:1] == last.reply[-1:] else 0  # the end token is in last.reply
-        pieces += [(rest[written:], OUTSIDE), (turn.reply, number)]
     return _tokens(pieces)
 
 

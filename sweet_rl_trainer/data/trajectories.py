@@ -39,8 +39,8 @@ class Trajectory(Struct, frozen=True, kw_only=True):
     id: str
     """The dialogue's origin: task and trial of a run, or the number of the line or row in a file.
 
-    The id does not depend on the path of a run or file, because order, random draws and the files of stages depend on
-    the id. A rollout's key cannot be used, because it depends on the run's configuration, such as the path of a model.
+    The ID does not depend on the path of a run or file, because order, random draws and the files of stages depend on
+    the ID. A rollout's key cannot be used, because it depends on the run's configuration, such as the path of a model.
     """
     task_id: str
     task_hash: str

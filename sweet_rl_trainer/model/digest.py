@@ -41,8 +41,7 @@ def model_digest(folder: Path) -> str:
     """
     if not is_whole(folder):
         raise UserError(
-            f"{folder} is not a complete checkpoint: it needs config.json and all files of "
-            f"{WEIGHT_FILES[0]}"
+            f"{folder} is not a complete checkpoint: it needs config.json and all files of {' or '.join(WEIGHT_FILES)}"
         )
     files = sorted([folder / "config.json", *_weights(folder)])
     signature, begun = _signature(files), time.time_ns()

@@ -56,7 +56,7 @@ class Row:
     """A packed row: T tokens of several sequences, with N entries for the tokens that count in the loss."""
 
     ids: Tensor
-    """[T]: the token ids."""
+    """[T]: the token IDs."""
     positions: Tensor
     """[T]: the position of each token in its own sequence, from 0."""
     ends: Tensor
@@ -70,7 +70,7 @@ class Row:
     places: Tensor
     """[N]: the index in the row of the token itself."""
     targets: Tensor
-    """[N]: the id of the token."""
+    """[N]: the ID of the token."""
     token_weights: Tensor
     """[N], float32: the weight w of the token in the score S."""
     likelihood: Tensor
@@ -155,7 +155,7 @@ def lay_out(
     """Lay out the sequences of all groups in one row.
 
     The NLL covers only the first `Parts` of a group, and only groups that are True in `imitated` (default: all). Raises
-    ValueError if a sequence has unequal numbers of ids and weights, if its first token, which nothing predicts, has a
+    ValueError if a sequence has unequal numbers of IDs and weights, if its first token, which nothing predicts, has a
     weight, or if sequences with pictures would share prefixes.
     """
     kept = imitated or [True] * len(groups)

@@ -43,12 +43,12 @@ def collect(job: Job, config: RunConfig) -> dict[str, Any]:
         code = run_dialogues(config, job.folder / RUN, report, progress=True)
     if code == UNSCORED:
         raise UserError(
-            f"collect: some dialogues of {job.folder} have no score; run the command again to retry them"
+            f"{job.folder}: some dialogues have no score; run the command again to retry them"
         )
     if code:
         raise UserError(
-            f"collect: running the dialogues failed with exit code {code}; see the messages above. To start over, "
-            f"delete {job.folder}"
+            f"{job.folder}: running the dialogues failed with exit code {code}; see the messages above. To start over, "
+            "delete this folder"
         )
     return {"agent": config.agent}
 

@@ -1,4 +1,4 @@
-"""The trajectories used by a recipe, with unique ids, divided into a training and a held-out split."""
+"""The trajectories used by a recipe, with unique IDs, divided into a training and a held-out split."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ The stages of the recipe collect the inputs `collected`, `truncated` and `privil
 """
 
 IDS = "line numbers"
-"""The kind of ids that dialogues from files have. It is part of a file's key, because stages' outputs contain ids."""
+"""The kind of IDs that dialogues from files have. It is part of a file's key, because stages' outputs contain IDs."""
 
 
 class Data(Struct, frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ class Data(Struct, frozen=True, kw_only=True):
 
     @property
     def by_id(self) -> dict[str, Trajectory]:
-        """The training and held-out trajectories, by id."""
+        """The training and held-out trajectories, by ID."""
         return {each.id: each for each in (*self.train, *self.held_out)}
 
 
@@ -138,7 +138,7 @@ def _named(inputs: Mapping[str, Path], name: str) -> list[Path]:
 
 
 def _distinct(groups: Sequence[Sequence[Trajectory]], prefix: str = "") -> list[Trajectory]:
-    """Return all trajectories; for several groups, or with a `prefix`, prepend prefix and group number to their ids."""
+    """Return all trajectories; for several groups, or with a `prefix`, prepend prefix and group number to their IDs."""
     alone = len(groups) == 1 and not prefix
     return [
         each if alone else replace(each, id=f"{prefix}{number}:{each.id}")

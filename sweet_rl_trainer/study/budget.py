@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,9 @@ def _dialogues(folder: Path) -> int:
 
 
 def _online(report: Report) -> int:
-    return _steps(report) * int(report.settings["train"]["batch_size"])
+    """Return the number of dialogues of a GRPO run, which has new dialogues only every `iterations` steps."""
+    train = report.settings["train"]
+    return math.ceil(_steps(report) / int(train["iterations"])) * int(train["batch_size"])
 
 
 def _candidates(report: Report) -> int:

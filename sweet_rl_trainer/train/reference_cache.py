@@ -2,7 +2,7 @@
 
 Training needs one number per trajectory from the reference model: Σ w log π_ref. Ranking also needs such numbers from
 critics: Σ w log π_θ or, from a value model, Σ w v. Each number is stored under everything that it depends on: the
-model's files (MODEL, a digest), the arithmetic (PRECISION, see `arithmetic`), and a hash of the token ids, the token
+model's files (MODEL, a digest), the arithmetic (PRECISION, see `arithmetic`), and a hash of the token IDs, the token
 weights and the digests of pictures (`content_key`). Texts, tokenizers and file names are not part of it, so any run
 with the same inputs finds the numbers.
 
@@ -40,21 +40,21 @@ from sweet_rl_trainer.model.packing import (
 )
 from sweet_rl_trainer.settings import LoraSettings, TrainSettings
 
-Kind = Literal["sum", "tokens", "value"]
-"""Kind of value: the number Σ w log π, log π of each weighted token, or the number Σ w v of a value model."""
+Kind = Literal["sum", "value"]
+"""Kind of value: Σ w log π, or Σ w v of a value model."""
 
 
 def content_key(parts: Parts, kind: Kind) -> str:
     """Return the key of a value in the cache of a model.
 
-    The key is a hash of the token ids, the pictures and, if they affect the value, the token weights.
+    The key is a hash of the kind, the token IDs, the token weights and the pictures.
     """
     digest = hashlib.sha256(kind.encode())
     for part in parts:
         weights = np.asarray(part.token_weights, dtype="<f4")
         digest.update(f" {len(weights)} ".encode())
         digest.update(np.asarray(part.ids, dtype="<i4").tobytes())
-        digest.update((weights != 0 if kind == "tokens" else weights).tobytes())
+        digest.update(weights.tobytes())
         if part.pictures:
             digest.update(" ".join(part.pictures).encode())
     return digest.hexdigest()
@@ -75,7 +75,7 @@ def arithmetic(settings: TrainSettings, adapters: LoraSettings | None, config: A
 class _Entry(Struct, frozen=True):
     key: str
     values: bytes
-    """The values, little-endian float32."""
+    """The value, little-endian float32."""
 
 
 class ReferenceCache:
@@ -99,11 +99,7 @@ class ReferenceCache:
             self._values |= {entry.key: entry.values for entry in _read(path)}
 
     def get(self, parts: Parts, kind: Kind = "sum") -> Tensor:
-        """Return a cached value in float32.
-
-        For the kind `tokens`, the shape is [N]: one number for each weighted token. For the other kinds it is [1].
-        Raises UserError if the cache lacks the value.
-        """
+        """Return a cached value, [1] in float32. Raises UserError if the cache lacks the value."""
         found = self._values.get(content_key(parts, kind))
         if found is None:
             raise UserError(
@@ -136,11 +132,13 @@ class ReferenceCache:
                     chosen = [missing[number] for number in numbers]
                     row = lay_out(chosen, share=share)
                     with torch.inference_mode():
-                        computed = _split(row, logprobs(row).cpu(), kind)
-                    for parts, values in zip(
-                        (each for group in chosen for each in group), computed, strict=True
+                        values = row.sums(row.token_weights * logprobs(row).cpu())
+                    for parts, value in zip(
+                        (each for group in chosen for each in group),
+                        torch.split(values, 1),
+                        strict=True,
                     ):
-                        write(_entry(parts, values, kind))
+                        write(_entry(parts, value, kind))
                         advance()
 
     def _missing(self, groups: Sequence[Group], kind: Kind) -> list[list[Parts]]:
@@ -177,16 +175,10 @@ def _read(path: Path) -> Iterator[_Entry]:
             raise DataError(f"{path}:{number}: {cause}; delete the file to recompute it") from cause
 
 
-def _split(row: Row, logprobs: Tensor, kind: Kind) -> Sequence[Tensor]:
-    if kind != "tokens":
-        return torch.split(row.sums(row.token_weights * logprobs), 1)
-    return torch.split(logprobs, row.owners.bincount(minlength=row.count).tolist())
-
-
-def _entry(parts: Parts, values: Tensor, kind: Kind) -> _Entry:
-    if not values.isfinite().all():
+def _entry(parts: Parts, value: Tensor, kind: Kind) -> _Entry:
+    if not value.isfinite():
         raise UserError(
             f"the reference model's log-probabilities of {sum(len(part.ids) for part in parts)} tokens are not finite; "
             "check its weights, and the precision in which it runs"
         )
-    return _Entry(content_key(parts, kind), values.numpy().astype("<f4").tobytes())
+    return _Entry(content_key(parts, kind), value.numpy().astype("<f4").tobytes())

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from colbench.errors import DataError
-from colbench.task import BYTE_ORDER_MARK
+from colbench.task import BYTE_ORDER_MARK, ONE_PER_LINE, without_nulls
 
 GZIP, PARQUET = b"\x1f\x8b", b"PAR1"
 IMPOSTORS = {
@@ -130,12 +130,13 @@ def _json_rows(
     for count, (number, line) in enumerate(lines):
         place = f"{path}, line {number}"
         try:
-            fields = decoder.decode(line)
+            row = _row(place, count, decoder.decode(line))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
-            cut = "" if line.endswith(b"\n") else f"; the file ends within this line: {AGAIN}"
-            complain(f"{place}: {cause}{cut}", malformed, cause)
+            whole = line.endswith(b"\n")
+            hint = ONE_PER_LINE if whole else f"the file ends within this line: {AGAIN}"
+            complain(f"{place}: {cause}; {hint}", malformed, cause)
         else:
-            yield Row(place=place, number=count, fields=fields)
+            yield row
 
 
 def parquet_rows(
@@ -148,14 +149,12 @@ def parquet_rows(
 ) -> Iterator[Row]:
     """Yield rows `start` (from 0) to `start + limit` of a Parquet file, with all columns or only the given ones.
 
-    Nulls inside nested values are left out: if a row lacks a key that other rows have, Parquet stores the key with a
-    null. Raises DataError in the same cases as `read_rows`, and if a column is missing.
+    Raises DataError in the same cases as `read_rows`, and if a column is missing.
     """
     done = start
     try:
         for number, fields in _between(path, columns, start, limit):
-            present = {name: _without_nulls(value) for name, value in fields.items()}
-            yield Row(place=f"{path}, row {number + 1}", number=number, fields=present)
+            yield _row(f"{path}, row {number + 1}", number, fields)
             done = number + 1
     except (OSError, ValueError) as cause:  # these include pyarrow's own errors
         place = f"{path}, after row {done}" if done else f"{path}"
@@ -205,9 +204,10 @@ def number_of_rows(path: File) -> int:
     return rows
 
 
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
-    if isinstance(value, list):
-        return [_without_nulls(each) for each in value]
-    return value
+def _row(place: str, number: int, fields: dict[str, Any]) -> Row:
+    """Return a row without nulls inside nested values.
+
+    If a row lacks a key that other rows have, Parquet, and some programs that write JSON, store the key with a null.
+    """
+    present = {name: without_nulls(value) for name, value in fields.items()}
+    return Row(place=place, number=number, fields=present)

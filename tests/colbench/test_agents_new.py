@@ -17,7 +17,8 @@ from msgspec import Struct
 
 import colbench
 from colbench.cli import main
-from colbench.cli.agents.new import KINDS, made_whole
+from colbench.cli.agents.new import KINDS
+from colbench.cli.files import made_whole
 from colbench.rollout import read_rollouts
 
 BIN = Path(sys.executable).parent
@@ -167,7 +168,6 @@ def test_the_package_requires_at_least_this_version_of_colbench(here):
         ("a.b", "use letters from a to z"),
         ("größe", "use letters from a to z"),
         ("my-agent\n", "use letters from a to z"),
-        ("", "use letters from a to z"),
         ("Class", "NAME Class: this is a Python keyword; choose another name, such as Class-agent"),
         ("Interviewer", "--agent interviewer already exists (colbench_agents.interviewer:"),
         ("http", "--agent http already exists"),
@@ -224,6 +224,6 @@ def test_an_unfinished_package_leaves_no_files(here, there):
     folder = here / "folder"
     if there:
         folder.mkdir()
-    with pytest.raises(ZeroDivisionError), made_whole(folder) as part:
+    with pytest.raises(ZeroDivisionError), made_whole(folder, flag="--to") as part:
         (part / "file").write_text(str(1 // 0))
     assert list(here.rglob("*")) == ([folder] if there else [])

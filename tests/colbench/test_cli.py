@@ -48,6 +48,10 @@ class Crashes:
     async def reply(self, dialogue):
         raise ValueError("boom")
 
+class Hangs:
+    async def reply(self, dialogue):
+        await asyncio.sleep(60)
+
 class NoStart(Asks):
     async def __aenter__(self):
         raise OSError("no license server")
@@ -171,6 +175,14 @@ def test_a_crashing_agent_scores_zero_and_is_not_retried(here, capsys):
     assert "ValueError: boom" in Path("out/report.json").read_text()
 
 
+def test_an_agent_that_never_answers_in_time_gives_exit_code_1(here, capsys):
+    flags = ["--dialogue-timeout", "0.2", "--limit", "2", "--out", "out"]
+    assert main(["eval", "--agent", "mine.py:Hangs", *flags]) == 1
+    said = "every dialogue so far (2) failed because of the agent: no answer in time; fix the agent"
+    assert said in capsys.readouterr().err
+    assert report()["value"]["mean"] == 0
+
+
 @pytest.mark.slow
 def test_a_failing_agent_start_exits_with_2_and_a_failing_stop_is_reported(here, capsys):
     assert main(["eval", "--agent", "mine.py:NoStart", "--limit", "1", "--out", "a"]) == 2
@@ -186,7 +198,7 @@ def test_a_changed_agent_file_is_a_different_configuration(here, capsys):
     assert main(argv) == 0
     Path("mine.py").write_text(AGENTS + "\n# changed\n")
     assert main(argv) == 2
-    assert "agent.source (the content of its file): sha256:" in capsys.readouterr().err
+    assert "agent.source (the content of its file, or of a local module" in capsys.readouterr().err
 
 
 def test_recording_tokens_is_refused_for_an_agent_without_tokens(here, capsys):
@@ -218,10 +230,23 @@ def test_control_characters_in_failures_and_program_output_are_not_printed(here,
 def test_a_task_whose_reference_fails_is_unjudged_and_not_scored(here, capsys):
     row = {"problem_description": "def f()", "ground_truth": "def f(): raise ValueError"}
     tests = {f"test{n}": "f()" for n in range(1, 11)}
+    sound = {**row, "ground_truth": "def f(): return 1", "test_cases": tests}
     Path("odd.jsonl").write_text(json.dumps({**row, "test_cases": tests}))
-    assert main(["eval", "--agent", "blank", "--tasks", "odd.jsonl", "--out", "out"]) == 0
+    assert main(["eval", "--agent", "blank", "--tasks", "odd.jsonl", "--out", "out"]) == 1
     numbers = report()
     assert (numbers["unscored"], numbers["unjudged"], numbers["scored"]) == (0, 1, 0)
+    printed, said = capsys.readouterr()
+    assert "  1  no failures, but no test could be counted" in printed
+    assert "1/1 · 0:00:00 left · 1 not judged\n" in said
+    assert "unscored" not in said
+    assert (
+        "colbench: 1 dialogue not judged, because the reference cannot be compared; "
+        "`colbench tasks validate odd.jsonl` shows why\n"
+    ) in said
+    with Path("odd.jsonl").open("a") as file:
+        file.write("\n" + json.dumps(sound))
+    assert main(["eval", "--agent", "blank", "--tasks", "odd.jsonl", "--out", "out"]) == 0
+    assert "1 dialogue not judged" in capsys.readouterr().err
 
 
 def test_a_different_selection_of_tasks_gets_its_own_run_folder(here, capsys):
@@ -330,6 +355,44 @@ def test_report_prints_json(here, capsys):
     assert json.loads(capsys.readouterr().out)["domains"]["backend"]["tasks"] == 1
 
 
+def test_a_report_that_cannot_be_written_is_printed(here, capsys):
+    main(["eval", "--limit", "1", "--agent", "blank", "--out", "out"])
+    Path("out/report.json").unlink()
+    Path("out/report.json").mkdir()
+    capsys.readouterr()
+    for flags, printed in (((), "tests passed"), (("--json",), '"tests_passed"')):
+        assert main(["report", "out", *flags]) == 2
+        found = capsys.readouterr()
+        assert printed in found.out
+        assert "report.html" not in found.out
+        assert found.err == "colbench: out/report.json: cannot be written: Is a directory\n"
+
+
+def test_a_run_whose_task_file_is_gone_names_the_file_and_no_flag(here, capsys):
+    Path("rows.jsonl").write_bytes(b"".join(encode_lines(load_tasks("bundled:backend", limit=1))))
+    main(["eval", "--agent", "blank", "--tasks", "rows.jsonl", "--out", "out"])
+    Path("rows.jsonl").rename("moved.jsonl")
+    for command in ("report", "score"):
+        capsys.readouterr()
+        assert main([command, "out"]) == 2
+        assert capsys.readouterr().err == (
+            f"colbench: out: the file with the run's tasks does not exist: {here}/rows.jsonl; "
+            "restore it, or copy it to rows.jsonl in this folder\n"
+        )
+    Path("moved.jsonl").rename("rows.jsonl")
+    assert main(["report", "out"]) == 0
+
+
+def test_a_run_folder_that_cannot_be_locked_is_named_without_a_flag(here, capsys):
+    main(["eval", "--limit", "1", "--agent", "blank", "--out", "out"])
+    Path("out/.lock").unlink()
+    Path("out/.lock").mkdir()
+    for command in ("score", "repair"):
+        capsys.readouterr()
+        assert main([command, "out"]) == 2
+        assert capsys.readouterr().err == "colbench: out: cannot be written: Is a directory\n"
+
+
 def test_a_dialogue_whose_line_is_truncated_is_run_again(here, capsys):
     main(["eval", "--limit", "2", "--out", "out"])
     path = Path("out/rollouts.jsonl")
@@ -352,6 +415,10 @@ def test_a_dialogue_whose_line_is_truncated_is_run_again(here, capsys):
         (["eval", "--tasks", "none.jsonl"], "--tasks none.jsonl: neither a file"),
         (["eval", "--tasks", "bundled:nothing"], "nothing"),
         (["eval", "--task-ids", "no-such-task"], "--task-ids: bundled:backend has no no-such-task"),
+        (["eval", "--out", "x" * 300], "--out xxx"),
+        (["sweep", "none.toml"], "colbench: none.toml cannot be read: No such file"),
+        (["sweep", "none.toml", "--out", "x" * 300], "--out xxx"),
+        (["sweep", "none.toml", "--out", "mine.py"], "--out mine.py: this is not a folder"),
         (["eval", "--trials", "0"], "--trials: expected a whole number >= 1"),
         (["eval", "--agent", "openai:m@http://127.0.0.1:9/v1", "--limit", "1"], "tried 3 times"),
         (["eval", "--agent", "openai:m@nonsense", "--limit", "1"], "OPENAI_API_KEY"),
@@ -585,6 +652,47 @@ def test_validate_names_facts_that_no_question_can_match(here, capsys):
     Path("rows.jsonl").write_text(json.dumps(json.loads(row) | {"id": "t", "facts": [fact]}))
     assert main(["tasks", "validate", "rows.jsonl"]) == 0
     assert "t: no question can match cap; add topics or examples" in capsys.readouterr().out
+
+
+BROKEN = {
+    "problem_description": "Write it. The signature of the function is: def fee(a)",
+    "ground_truth": "def fee(a):\n    raise ValueError",
+    "test_cases": {"test1": "fee(1)"},
+}
+SOUND = BROKEN | {"ground_truth": "def fee(a):\n    return a"}
+
+
+def write_rows(*rows):
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_validate_names_the_line_of_each_task_with_a_flaw(here, capsys):
+    write_rows(SOUND, BROKEN)
+    assert main(["tasks", "validate", "rows.jsonl"]) == 1
+    name = load_tasks("rows.jsonl")[1].id
+    assert f"rows.jsonl, line 2: {name}: cannot be scored (ValueError)" in capsys.readouterr().out
+    assert main(["tasks", "validate", "rows.jsonl", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["lines"] == {name: 2}
+
+
+def test_an_unknown_domain_in_a_row_is_reported_with_its_line(here, capsys):
+    said = "rows.jsonl, line 2: unknown domain `backnd`; did you mean `backend`?"
+    write_rows(SOUND, SOUND | {"domain": "backnd"})
+    assert main(["tasks", "validate", "rows.jsonl"]) == 1
+    printed = capsys.readouterr().out
+    assert said in printed
+    assert "rows.jsonl: 1 task, 1 malformed row" in printed
+    assert main(["eval", "--tasks", "rows.jsonl", "--out", "out"]) == 2
+    assert capsys.readouterr().err.startswith(f"colbench: {said}")
+    assert not Path("out").exists()
+
+
+def test_validate_lists_a_request_without_a_signature(here, capsys):
+    write_rows(SOUND, SOUND | {"problem_description": "Write it."})
+    assert main(["tasks", "validate", "rows.jsonl"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("the request does not state the signature of the function") == 1
+    assert re.search(r"rows.jsonl, line 2: fee-\w+: the request does not state", printed)
 
 
 def test_validate_prints_brackets_in_a_file_name(here, capsys):

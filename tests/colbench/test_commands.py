@@ -31,6 +31,9 @@ def install(folder: Path, source: str) -> Path:
     return folder
 
 
+INTERRUPTED = "raise KeyboardInterrupt\n"
+
+
 def colbench(packages: Path, *argv: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [
@@ -69,3 +72,11 @@ def test_a_command_that_cannot_be_loaded_is_reported_and_breaks_no_other(
     assert "Traceback" not in asked.stderr
     other = colbench(packages, "agents", "list")
     assert (other.returncode, other.stderr) == (0, "")
+
+
+def test_an_interruption_while_a_command_is_imported_is_reported_without_a_traceback(
+    tmp_path: Path,
+) -> None:
+    done = colbench(install(tmp_path, INTERRUPTED), "greet")
+    said = "colbench: interrupted; repeat the command to continue\n"
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", said)

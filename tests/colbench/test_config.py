@@ -155,7 +155,7 @@ def test_an_invalid_setting_in_python_is_named(values, message):
         ({"agent_price": (1.0, float("inf"))}, "agent_price: expected a finite number"),
         (
             {"agent_args": {"temperature": float("nan")}},
-            "agent_args.temperature: expected a finite number",
+            "agent_args: temperature: expected a finite number",
         ),
     ],
 )

@@ -149,7 +149,8 @@ async def test_an_agent_that_exits_or_cancels_itself_fails_only_its_dialogue(err
         async def reply(self, dialogue):
             raise error
 
-    with pytest.raises(AgentError, match=reason):
+    line = Ends.reply.__code__.co_firstlineno + 1
+    with pytest.raises(AgentError, match=rf"{reason} \(test_dialogue.py:{line}\)"):
         await talk(Ends())
 
 

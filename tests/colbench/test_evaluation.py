@@ -211,6 +211,15 @@ def test_only_runs_are_compared_and_at_least_two():
             "agent: a function cannot be passed; pass a spec, such as my_agent.py:",
         ),
         ({"tasks": lambda: []}, "tasks: a function cannot be passed; call it"),
+        (
+            {"agent": Asks(), "agent_args": {"x": 1}},
+            "agent_args: cannot be used if the agent is given",
+        ),
+        (
+            {"agent": Asks(), "agent_prompt": "x.txt"},
+            "agent_prompt: cannot be used if the agent is",
+        ),
+        ({"human": Silent(), "human_args": {"x": 1}}, "human_args: cannot be used if the human is"),
         ({"retry_failed": 5}, "retry_failed: expected a reason or a list of reasons, got 5"),
         ({"agent_args": {"name": "\udcff"}}, r"agent_args: not valid Unicode: .*\\udcff"),
     ],
@@ -224,6 +233,30 @@ def test_a_user_error_is_raised_without_a_chained_exception():
     with pytest.raises(colbench.UserError) as raised:
         colbench.evaluate(agent="my_agent.py:MyAgent")
     assert raised.value.__context__ is None
+
+
+class Crashes:
+    """An agent that fails in the dialogues about some tasks."""
+
+    def __init__(self, *requests: str) -> None:
+        self.requests = requests
+
+    async def reply(self, dialogue: Sequence[colbench.Message]) -> str:
+        if dialogue[0].content in self.requests:
+            raise ValueError("boom")
+        return f"{ANSWER_MARKER}\npass"
+
+
+def test_a_warning_says_that_the_agent_failed_in_all_of_a_few_dialogues(caplog):
+    first, second = tasks = colbench.load_tasks("bundled:backend", limit=2)
+    run = colbench.evaluate(agent=Crashes(first.request, second.request), tasks=tasks)
+    assert len(run.rollouts) == 2
+    assert (
+        "every dialogue so far (2) failed in the agent's own code: ValueError: boom" in caplog.text
+    )
+    caplog.clear()
+    colbench.evaluate(agent=Crashes(first.request), tasks=tasks)
+    assert "boom" not in caplog.text
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path):

@@ -158,6 +158,29 @@ def test_an_existing_file_is_replaced_only_with_overwrite(tasks, write, tmp_path
     assert sorted(os.listdir(tmp_path)) == ["out.jsonl", "source.jsonl"]
 
 
+def test_overwriting_a_symbolic_link_replaces_its_target(tasks, tmp_path, capsys):
+    source, target, link = (tmp_path / name for name in ("source.jsonl", "target", "link.jsonl"))
+    source.write_bytes(lines(tasks[:1]))
+    target.write_text("old")
+    link.symlink_to(target)
+    assert main(["tasks", "export", str(source), "--out", str(link), "--overwrite"]) == 0
+    assert link.is_symlink()
+    assert target.read_bytes() == lines(tasks[:1])
+    assert sorted(os.listdir(tmp_path)) == ["link.jsonl", "source.jsonl", "target"]
+
+
+@pytest.mark.parametrize("flags", [[], ["--overwrite"]])
+def test_a_pipe_is_neither_replaced_nor_written(tasks, tmp_path, capsys, flags):
+    source, pipe = tmp_path / "source.jsonl", tmp_path / "pipe.jsonl"
+    source.write_bytes(lines(tasks[:1]))
+    os.mkfifo(pipe)
+    assert main(["tasks", "export", str(source), "--out", str(pipe), *flags]) == 2
+    said = f"colbench: --out {pipe}: this is not a regular file; choose another file\n"
+    assert capsys.readouterr().err == said
+    assert pipe.is_fifo()
+    assert sorted(os.listdir(tmp_path)) == ["pipe.jsonl", "source.jsonl"]
+
+
 @pytest.mark.parametrize(
     ("out", "message"),
     [

@@ -100,14 +100,16 @@ def test_an_agent_that_never_returns_a_message_is_broken(kind):
     assert broken_agent([silent, rollout()]) == ""
 
 
-def test_an_agent_is_broken_only_if_it_raises_in_every_dialogue_that_counts():
+def test_an_agent_is_broken_only_if_it_fails_in_every_dialogue_that_counts():
     raised = rollout(failure("agent", "ValueError: boom (a.py:3)", "exception"))
     late = rollout(failure("agent", "no answer in time", "timeout"))
     lost = rollout(failure("endpoint", "gone", "connection"))
     assert "so far (2) failed in the agent's own code: ValueError: boom (a.py:3)" in (
         broken_agent([raised, lost, raised])
     )
-    for others in ([], [lost], [raised, late], [raised, rollout()]):
+    said = "so far (2) failed because of the agent: no answer in time; fix the agent"
+    assert said in broken_agent([raised, lost, late])
+    for others in ([], [lost], [raised, rollout()], [late, rollout()]):
         assert broken_agent(others) == ""
 
 

@@ -97,7 +97,7 @@ def test_it_is_known_whether_flags_can_give_a_configuration(changes, given):
 
 def test_every_setting_survives_a_round_trip_through_a_json_file(tmp_path):
     file = tmp_path / "run.json"
-    for config in (CHANGED, RunConfig()):
+    for config in (CHANGED, RunConfig(agent="blank", tasks="bundled:backend")):
         file.write_bytes(msgspec.json.encode(config))
         assert read("--config", str(file)) == config
 
@@ -173,12 +173,27 @@ def test_list_items_are_separated_by_commas():
             ["--sandbox-workers", "99999999999"],
             "--sandbox-workers: expected a whole number <= 1024",
         ),
-        (["--config", "no-such.toml"], "--config: no-such.toml cannot be read"),
+        (["--config", "no-such.toml"], "--config no-such.toml cannot be read"),
+        (["--agent", ""], "^--agent: the value is empty; set a value, or leave it out$"),
+        (["--agent-arg", "rate=nan"], "^--agent-arg: rate: expected a finite number, got nan$"),
     ],
 )
 def test_a_bad_flag_is_named_with_its_value(argv, message):
     with pytest.raises(UserError, match=message):
         read(*argv)
+
+
+@pytest.mark.parametrize("name", ["AGENT", "TASKS", "TASK_IDS", "AGENT_ARGS", "IN_PROCESS"])
+def test_an_empty_environment_variable_is_refused(name):
+    with pytest.raises(UserError, match=f"^COLBENCH_{name}: the value is empty; set a value"):
+        read(environment={f"COLBENCH_{name}": ""})
+
+
+def test_an_empty_value_in_a_file_is_refused(tmp_path):
+    file = tmp_path / "run.toml"
+    file.write_text("tasks = ''\n")
+    with pytest.raises(UserError, match="run.toml, key `tasks`: the value is empty"):
+        read("--config", str(file))
 
 
 def test_a_bad_environment_variable_is_named():

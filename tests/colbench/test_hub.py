@@ -14,8 +14,11 @@ from threading import Thread
 from typing import Any
 
 import pytest
+import requests
 
 from colbench.cli import main
+from colbench.errors import EndpointError, UserError
+from colbench.hub import push
 from colbench.plugins import resolve_tasks
 
 COMMIT = "0" * 40
@@ -247,3 +250,32 @@ def test_offline_mode_is_reported_and_uploads_nothing(hub, colbench):
     code, said = colbench(hub.url, *EXPORT, HF_HUB_OFFLINE="1")
     assert (code, said) == (2, "colbench: me/data: HF_HUB_OFFLINE is set; unset it\n")
     assert not hub.files
+
+
+class Failing:
+    """A dataset whose upload raises an error."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def push_to_hub(self, repository: str, *, private: bool | None) -> object:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "said"),
+    [
+        (
+            OSError(28, "No space left on device"),
+            UserError,
+            "the upload failed: OSError: .*No space",
+        ),
+        (ValueError("Split name"), UserError, "the upload failed: ValueError: Split name$"),
+        (requests.exceptions.ReadTimeout("late"), EndpointError, "cannot be reached: late$"),
+        (ConnectionResetError("reset"), EndpointError, "cannot be reached: reset$"),
+        (TimeoutError(), EndpointError, "cannot be reached: TimeoutError$"),
+    ],
+)
+def test_only_a_lost_connection_counts_as_an_unreachable_hub(error, kind, said):
+    with pytest.raises(kind, match=f"^me/data: .*{said}"):
+        push(Failing(error), "me/data")

@@ -16,8 +16,8 @@ from openai import AsyncOpenAI
 
 from colbench.errors import EndpointError, TooLongError, UserError
 from colbench.messages import Delivery, Message, Usage
-from colbench.models.address import api_key_for, parse_spec
-from colbench.models.dialect import Suggested
+from colbench.models.address import api_key_for, azure_endpoint, parse_spec
+from colbench.models.dialect import RESERVED, Suggested
 from colbench.models.load import holds_up
 from colbench.models.openai_chat import OpenAIChat
 from colbench.models.scripted_server import Fault, ScriptedServer, completion, with_tokens
@@ -559,6 +559,28 @@ async def test_any_field_of_a_request_can_be_set(client):
     assert sent["top_k"] == 20
 
 
+@pytest.mark.parametrize("name", sorted(RESERVED))
+def test_a_field_that_colbench_sets_itself_is_refused(name):
+    for fields in ({name: "x"}, {"extra_body": msgspec.json.encode({name: "x"}).decode()}):
+        with pytest.raises(UserError, match=f"^{name}: cannot be set as a request field, because"):
+            OpenAIChat("m@http://h:1/v1", **fields)
+
+
+@pytest.mark.parametrize(
+    "name", ["api_key", "apikey", "X-Api-Key", "key", "token", "Authorization", "auth_token"]
+)
+def test_a_secret_is_not_accepted_as_a_request_field(name):
+    for fields in ({name: "sk-1"}, {"extra_body": f'{{"{name}": "sk-1"}}'}):
+        with pytest.raises(UserError, match=f"^{name}: .*api_key_env=NAME") as error:
+            OpenAIChat("m@http://h:1/v1", **fields)
+        assert "sk-1" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["prompt_cache_key", "stop_token_ids", "skip_special_tokens"])
+def test_fields_whose_names_only_resemble_secrets_can_be_set(name):
+    OpenAIChat("m@http://h:1/v1", **{name: 1})
+
+
 async def test_a_user_set_field_that_the_server_refuses_is_a_user_error(client):
     fault = Fault(status=400, body="reasoning_effort: extra inputs are not permitted")
     async with ScriptedServer(echo, fault=lambda _: fault) as server:
@@ -737,6 +759,33 @@ def test_an_invalid_address_is_refused_with_a_valid_spelling(spec, suggestion):
 def test_an_invalid_host_or_port_is_refused(url):
     with pytest.raises(UserError, match="is not a URL; write http://"):
         parse_spec(f"m@{url}")
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "/chat/completions",
+        "/chat/completions/",
+        "?key=sk-1",
+        "/chat/completions?api-version=3",
+        "#x",
+    ],
+)
+def test_a_url_with_more_than_the_api_is_refused_with_the_shorter_url(end, monkeypatch):
+    message = "the URL of the API ends before .*; write http://h:1/v1$"
+    with pytest.raises(UserError, match=f"^m: {message}") as error:
+        parse_spec(f"m@http://h:1/v1{end}")
+    assert "sk-1" not in str(error.value)
+    monkeypatch.setenv("OPENAI_BASE_URL", f"http://h:1/v1{end}")
+    with pytest.raises(UserError, match=f"^OPENAI_BASE_URL: {message}"):
+        parse_spec("m")
+
+
+def test_spaces_around_a_url_in_the_environment_are_ignored(monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", " http://h:1/v1/ \n")
+    assert parse_spec("m") == ("m", ("http://h:1/v1",))
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://h/ ")
+    assert azure_endpoint("") == "https://h"
 
 
 def test_a_password_in_a_url_is_refused_and_not_repeated(monkeypatch):

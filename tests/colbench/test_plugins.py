@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import pickle
 import sys
@@ -12,6 +13,7 @@ import pytest
 from colbench import plugins
 from colbench.errors import DataError, UserError
 from colbench.participants import describe_for
+from colbench.plugin_files import source_hash
 
 
 @pytest.fixture
@@ -35,6 +37,10 @@ def module(tmp_path):
 
                 async def reply(self, dialogue):
                     return ""
+
+            class Yields:
+                async def reply(self, dialogue):
+                    yield ""
 
             class Mute:
                 pass
@@ -85,6 +91,58 @@ def test_files_with_the_same_name_have_separate_hashes_and_can_import_and_pickle
     assert plugins.describe(human) == second
     for each in (agent, human):
         assert type(pickle.loads(pickle.dumps(each))) is type(each)
+
+
+def write(folder, sources):
+    """Write source files by path."""
+    for name, source in sources.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(source)
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "from helper import Q",
+        "import helper as h",
+        "def late():\n    import helper.more",
+        "import middle",
+        "from parts import middle",
+    ],
+)
+def test_the_source_of_an_agent_includes_the_local_modules_that_it_imports(tmp_path, imports):
+    middle = {"middle.py": "import helper", "parts/middle.py": "from helper import Q"}
+    write(tmp_path, {"main.py": imports, "helper.py": "Q = 1", "other.py": "", **middle})
+    first = source_hash(tmp_path / "main.py")
+    write(tmp_path, {"other.py": "x = 1", "parts/other.py": "", "data.json": "{}"})
+    assert source_hash(tmp_path / "main.py") == first
+    write(tmp_path, {"helper.py": "Q = 2"})
+    assert source_hash(tmp_path / "main.py") != first
+    write(tmp_path, {"helper.py": "Q = 1"})
+    assert source_hash(tmp_path / "main.py") == first
+
+
+@pytest.mark.parametrize(
+    "imports", ["from .helper import x", "from pack import helper", "from . import x"]
+)
+def test_the_source_of_an_agent_in_a_package_includes_the_modules_of_the_package(tmp_path, imports):
+    sources = {"pack/__init__.py": "from .helper import x", "pack/helper.py": "x = 1"}
+    write(tmp_path, {**sources, "pack/main.py": f"import outside\n{imports}"})
+    first = source_hash(tmp_path / "pack/main.py")
+    write(tmp_path, {"outside.py": "x = 1"})
+    assert source_hash(tmp_path / "pack/main.py") == first
+    write(tmp_path, {"pack/helper.py": "x = 2"})
+    assert source_hash(tmp_path / "pack/main.py") != first
+
+
+@pytest.mark.parametrize("folder", ["mine", "site-packages"])
+def test_without_local_modules_the_source_of_an_agent_is_its_file(tmp_path, folder):
+    source = "import colbench.errors, numpy.random\nfrom ................ import x\n"
+    source += "import helper\n" if folder == "site-packages" else ""
+    others = {f"{folder}/colbench/errors.py": "", f"{folder}/helper.py": ""}
+    write(tmp_path, {f"{folder}/main.py": source, **others})
+    digest = hashlib.sha256(source.encode()).hexdigest()
+    assert source_hash(tmp_path / folder / "main.py") == f"sha256:{digest}"
 
 
 def test_a_file_with_the_name_of_a_loaded_module_does_not_replace_the_module(tmp_path, monkeypatch):
@@ -199,6 +257,11 @@ def test_an_installed_name_is_found_and_its_argument_follows_the_colon(monkeypat
         ("{module}:Garbled", {}, r"building it failed\nJSONDecodeError: .* \(my_agents.py:\d+\)"),
         ("{module}:Plain", {}, "`reply` of my_agents:Plain must be `async def`"),
         (
+            "{module}:Yields",
+            {},
+            "`reply` of my_agents:Yields must return one message; replace `yield`",
+        ),
+        (
             "{module}:Mute",
             {},
             r"my_agents:Mute has no method `reply`; define `async def reply\(self, dialogue\)`, or `open\(",
@@ -208,6 +271,37 @@ def test_an_installed_name_is_found_and_its_argument_follows_the_colon(monkeypat
 def test_an_invalid_spec_raises_an_error_that_explains_it(module, spec, args, message):
     with pytest.raises(UserError, match=message):
         plugins.resolve("agent", spec.format(module=module), args)
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "args", "message"),
+    [
+        (
+            "agent",
+            "openai:m@http://h/v1",
+            {"client": "x"},
+            "^--agent-arg client=x: unknown; choose",
+        ),
+        (
+            "human",
+            "openai:m@http://h/v1",
+            {"client": "x"},
+            "^--human-arg client=x: unknown; choose",
+        ),
+        (
+            "agent",
+            "openai:m@http://h/v1",
+            {"extra_body": 5},
+            "^--agent-arg extra_body=5: not a JSON",
+        ),
+        ("agent", "openai:m@", {}, "^--agent openai:m@: `m@` has no URL after the `@`"),
+        ("agent", "vllm:", {}, "^--agent vllm: the model is missing"),
+        ("agent", "demonstrator", {"persona": "x"}, "^--agent-arg persona=x: expected"),
+    ],
+)
+def test_an_error_of_a_factory_names_the_flag(kind, spec, args, message):
+    with pytest.raises(UserError, match=message):
+        plugins.resolve(kind, spec, args)
 
 
 def test_a_failing_describe_raises_a_user_error():

@@ -54,6 +54,19 @@ def test_a_mistake_is_refused_with_exit_code_2_and_no_file_is_written(
 
 
 @pytest.mark.parametrize(
+    "words", [["eval", "--agent", ""], ["eval", "--out="], ["sweep", "--out", ""], ["report", ""]]
+)
+def test_an_empty_argument_is_refused(words, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(words)
+    printed = capsys.readouterr().err
+    assert stopped.value.code == 2
+    assert "the value is empty" in printed
+    assert ("leave the argument out" in printed) is (words[0] != "report")
+    assert not Path("runs").exists()
+
+
+@pytest.mark.parametrize(
     ("words", "usage", "message"),
     [
         (["eval", "--agnet", "blank"], "colbench eval ", "--agnet blank; did you mean `--agent`?"),

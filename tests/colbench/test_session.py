@@ -25,6 +25,13 @@ class Knows:
         return f"{ANSWER_MARKER}\n{TASKS[0].hidden.reference}"
 
 
+class Silent:
+    """A human who knows nothing."""
+
+    async def respond(self, task: colbench.Task, dialogue: Sequence[colbench.Message]) -> str:
+        return "I do not know."
+
+
 @pytest.fixture
 async def session():
     async with Session(domain="backend", human="keyless", sandbox_workers=1) as session:
@@ -111,6 +118,7 @@ async def test_a_human_that_ignores_cancellation_does_not_block_a_step():
         ({"domian": "backend"}, "domian: unknown setting; did you mean `domain`?"),
         ({"tasks": ["a"]}, "tasks: expected a source.*; got 'a'"),
         ({"domain": "backend", "human": 3}, "human: builtins:int has no method `respond`"),
+        ({"human": Silent(), "human_args": {"x": 1}}, "human_args: cannot be used if the human is"),
     ],
 )
 def test_a_wrong_argument_is_named(given, message):
@@ -123,6 +131,15 @@ async def test_objects_that_are_not_tasks_or_agents_are_refused(session):
         session.start("foo")
     with pytest.raises(colbench.UserError, match="agent: builtins:int has no method `reply`"):
         await session.run(42, [])
+    with pytest.raises(
+        colbench.UserError, match="agent: expected an object .* got 'guesser'; only"
+    ):
+        await session.run("guesser", [])
+    with pytest.raises(colbench.UserError, match="task: expected a Task"):
+        await session.run_dialogue(Knows(), session.cell(TASKS[0]))
+    for wrong in (TASKS, session.cell(TASKS[0])):
+        with pytest.raises(colbench.UserError, match=r"cells: .* write \[session.cell\(task\) for"):
+            await session.run(Knows(), wrong)
 
 
 async def test_the_endpoint_patience_of_a_session_applies_to_model_servers():

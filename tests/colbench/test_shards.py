@@ -294,6 +294,12 @@ def test_an_existing_repeated_or_locked_folder_is_refused(runs, tmp_path):
         colbench.merge(shards(runs), out=tmp_path / "merged")
 
 
+@pytest.mark.parametrize("given", [[], "1"])
+def test_shards_that_are_not_a_list_of_folders_are_refused(given, tmp_path):
+    with pytest.raises(UserError, match="^runs: expected a list of run folders, got "):
+        colbench.merge(given, out=tmp_path / "merged")
+
+
 def test_tasks_given_as_objects_are_kept_in_the_merged_run(tmp_path):
     tasks = TASKS[:4]
     for number in (1, 2):

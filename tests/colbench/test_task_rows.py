@@ -7,7 +7,7 @@ import json
 import pytest
 
 from colbench.errors import DataError
-from colbench.task import read_tasks, row_from_task
+from colbench.task import read_tasks, row_from_task, task_lines
 
 ROW = {
     "problem_description": "Write it. The signature of the function is: def f(a)",
@@ -54,11 +54,15 @@ def write(path, *rows):
         (ROW | {"ground_truth": 3}, "`ground_truth`: expected a string"),
         (ROW | {"facts": [{"name": "it"}]}, r"`facts\[0\].topics`: required, but missing"),
         (ROW | {"facts": [3]}, r"`facts\[0\]`: expected a JSON object"),
-        ([ROW], "expected a JSON object"),
+        ([ROW], "expected one JSON object per line"),
         (ROW | {"test_cases": ["f(1)"]}, "`test_cases`: expected a JSON object"),
         (
             without("test_cases") | {"domain": "backend"},
             "`test_cases`: required for a backend task",
+        ),
+        (
+            ROW | {"test_cases": {}},
+            "`ground_truth` is not HTML, .* requires `test_cases`, which is missing or empty",
         ),
         (
             ROW | {"facts": ROW["facts"] * 2},
@@ -91,6 +95,34 @@ def test_a_line_that_is_not_json_is_reported_with_its_number(tmp_path):
     path.write_text("{}x\n")
     with pytest.raises(DataError, match=r"line 1: JSON is malformed"):
         read_tasks(path)
+
+
+def test_the_error_for_a_json_array_on_several_lines_says_that_each_line_is_an_object(tmp_path):
+    path = tmp_path / "pretty.json"
+    path.write_text(json.dumps([ROW], indent=2))
+    said = r"pretty.json, line 1: Input data was truncated; expected one JSON object per line"
+    with pytest.raises(DataError, match=said):
+        read_tasks(path)
+
+
+def test_a_null_counts_as_a_missing_field(tmp_path):
+    nulls = {"id": None, "domain": None, "family": None, "idx": None}
+    calls = {"test1": "f(1)", "test2": None}
+    facts = [ROW["facts"][0] | {"stated": None}]
+    row = ROW | nulls | {"test_cases": calls, "facts": facts}
+    bare = without("hidden_information", "facts")
+    path = write(tmp_path / "nulls.jsonl", row, bare | {"hidden_information": None, "facts": None})
+    assert read_tasks(path) == read_tasks(write(tmp_path / "tasks.jsonl", ROW, bare))
+    missing = write(tmp_path / "missing.jsonl", ROW | {"ground_truth": None})
+    with pytest.raises(DataError, match="line 1: `ground_truth`: required, but missing"):
+        read_tasks(missing)
+
+
+def test_the_lines_of_tasks_are_found_by_id(tmp_path):
+    path = tmp_path / "tasks.jsonl"
+    rows = (json.dumps(ROW | {"id": name}) for name in ("a", "a"))
+    path.write_text("\n{}\n" + "\n\n".join(rows))
+    assert task_lines(path) == {"a": 3, "a-2": 5}
 
 
 def test_repeated_ids_become_unique_even_if_a_suffix_is_taken(tmp_path):

@@ -25,6 +25,8 @@ def at_start() -> None:
     if FAULT == "silent-at-start":
         signal.signal(signal.SIGTERM, lambda *_: send(READY))
         time.sleep(FOREVER)
+    if FAULT == "has-no-key-at-start":
+        send({"type": "error", "message": "set MY_KEY", "stop": True})
     if FAULT == "replies-first":
         send({"type": "reply", "episode": "x", "content": "hello"})
     if FAULT == "other-version":
@@ -69,6 +71,7 @@ def send_faulty_message(reply: dict[str, str]) -> None:
         "other-episode": lambda: json.dumps({**reply, "episode": "another"}).encode(),
         "ready-again": lambda: json.dumps(READY).encode(),
         "gives-up": lambda: json.dumps({**error, "message": "too hard"}).encode(),
+        "has-no-key": lambda: json.dumps({**error, "message": "set MY_KEY", "stop": True}).encode(),
         "wants-a-retry": lambda: json.dumps(
             {**error, "message": "no model server", "retry": True}
         ).encode(),

@@ -20,8 +20,10 @@ from colbench.config import RunConfig
 from colbench.sandbox.agent import (
     AgentSandbox,
     Hidden,
+    OpenSandbox,
     find_hidden,
 )
+from colbench.sandbox.agent.view import View
 
 ROOT = Path(__file__).parents[2]
 PRYING = Path(__file__).with_name("prying_program.py")
@@ -209,3 +211,34 @@ def test_a_task_file_replaced_during_the_run_stays_hidden(run, tmp_path, monkeyp
         agent.stdin.close()
         seen.append(agent.stdout.readline())
     assert seen == ["['agent.py']\n"] * 2
+
+
+class FolderSandbox(OpenSandbox):
+    """A sandbox whose agent's own files are only those in the current folder, so that few files are searched."""
+
+    @property
+    def view(self):
+        return View(system=("/",), own=(os.getcwd(),), links=())
+
+
+def test_a_warning_names_a_task_file_with_a_hard_link_that_the_agent_can_read(
+    tmp_path, monkeypatch, caplog
+):
+    programs, own, other = (tmp_path / name for name in ("bin", "own", "other"))
+    for folder in (programs, own, other):
+        folder.mkdir()
+    (programs / "bwrap").write_text("#!/bin/sh\necho bubblewrap 0.9.0\n")
+    (programs / "bwrap").chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
+    monkeypatch.chdir(own)
+    file = own / "tasks.jsonl"
+    file.write_text("{}")
+    (own / "copies").mkdir()
+    (own / "copies" / "hidden.jsonl").hardlink_to(file)
+    sandbox = FolderSandbox(["true"], hidden=Hidden(places=(file,), checkouts=()))
+    sandbox.prefix()
+    assert caplog.messages == []
+    (other / "visible.jsonl").hardlink_to(file)
+    sandbox.prefix()
+    (warning,) = caplog.messages
+    assert warning.startswith(f"{file} is hidden from the agent, but has hard links elsewhere")

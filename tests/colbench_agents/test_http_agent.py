@@ -131,6 +131,18 @@ async def test_a_dialogue_sends_the_requests_of_the_protocol(play):
     ]
 
 
+@pytest.mark.parametrize("path", ["/v1/agent", "/reply"])
+async def test_a_mistake_of_the_user_names_the_flag(play, path):
+    def say(asked):
+        episode = asked.body["episode"] if asked.path.endswith("/reply") else ""
+        mistake = {"type": "error", "episode": episode, "message": "set MY_KEY", "stop": True}
+        return answer(200, mistake) if asked.path.endswith(path) else None
+
+    async with AgentServer(say).running() as address:
+        with pytest.raises(UserError, match="^--agent: it says: set MY_KEY$"):
+            await play(await agent_at(address))
+
+
 @pytest.mark.parametrize(("concurrent", "most"), [(False, 1), (True, 4)])
 async def test_only_a_concurrent_agent_has_several_dialogues_at_a_time(play, concurrent, most):
     def say(asked):

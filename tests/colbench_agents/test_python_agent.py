@@ -251,6 +251,20 @@ async def test_an_answer_counts_even_if_closing_the_agent_fails(play, agent_of, 
     assert "shared closing the agent failed: ValueError: in use" in log
 
 
+async def test_the_traceback_of_an_exception_is_in_the_log_and_does_not_explain_a_later_crash(
+    play, agent_of, tmp_path
+):
+    agent = agent_of("Fails", how="'abc'.index('x') if '0' in dialogue[0].content else os.abort()")
+    agent.use_log_folder(tmp_path / "log")
+    first, second = [await play(agent, request=f"def f{n}(x)?") for n in range(2)]
+    assert "ValueError: substring not found" in first[0].failure.reason
+    log = (tmp_path / "log" / "stderr.log").read_text()
+    assert f"shared | {first[0].key[:16]} Traceback (most recent call last):" in log
+    assert "in reply" in log
+    assert "signal 6 ended it" in second[0].failure.reason
+    assert "substring" not in second[0].failure.reason
+
+
 async def test_a_user_error_stops_the_run(play, agent_of):
     with pytest.raises(UserError, match="^the key is refused$"):
         await play(agent_of("Fails", how="raise UserError('the key is refused')"))

@@ -121,6 +121,11 @@ async def test_a_reported_model_server_failure_leaves_the_dialogue_unscored(play
     assert done.failure.reason == "it says: no model server"
 
 
+async def test_a_mistake_of_the_user_stops_the_run_and_names_the_flag(play):
+    with pytest.raises(UserError, match="^--agent: it says: set MY_KEY$"):
+        await play(faulty("has-no-key"))
+
+
 async def test_an_unrequested_reply_is_an_agent_error():
     agent = faulty("says-it-twice")
     async with agent, agent.open(Episode(id="e", seed=1, max_turns=10)) as own:
@@ -196,6 +201,7 @@ for line in sys.stdin:
     ("fault", "reason"),
     [
         ("crashes-at-start", "ended with code 1; end of its standard error: no model here"),
+        ("has-no-key-at-start", "^--agent: it says: set MY_KEY$"),
         ("replies-first", "first message must be `ready`"),
         ("other-version", "is 'colbench-agent/2', but this ColBench needs 'colbench-agent/1'"),
         ("silent-at-start", "not ready within 1 s"),

@@ -310,3 +310,19 @@ async def test_agent_and_human_with_the_same_model_and_flags_share_one_server(mo
         assert len(processes_of(model)) == 3
     assert wait_until_ended(model) == []
     assert VLLMHuman(model).chat.base_url != agent.agent.chat.base_url
+
+
+async def test_two_simultaneous_users_of_a_server_start_it_once(model: str):
+    agent, human = VLLMAgent(model), VLLMHuman(model)
+    await asyncio.gather(agent.__aenter__(), human.__aenter__())
+    assert len(processes_of(model)) == 3, "the watchdog, the server and its child"
+    await agent.__aexit__(None, None, None)
+    assert len(processes_of(model)) == 3
+    await human.__aexit__(None, None, None)
+    assert wait_until_ended(model) == []
+
+
+def test_the_human_records_the_size_of_pictures_only_for_domains_with_pictures(model: str):
+    human = VLLMHuman(model, max_image_edge=800)
+    assert human.describe_domain("frontend")["max_image_edge"] == "800"
+    assert "max_image_edge" not in human.describe_domain("backend")

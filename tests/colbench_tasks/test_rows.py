@@ -62,6 +62,24 @@ def test_a_broken_line_counts_as_a_row(tmp_path: Path) -> None:
     assert [flaw.split(": ")[0] for flaw in malformed] == [f"{path}, line 2", f"{path}, line 3"]
 
 
+@pytest.mark.parametrize("form", ["jsonl", "gz", "parquet"])
+def test_nulls_inside_values_are_left_out(tmp_path: Path, form: str) -> None:
+    rows = [{"tests": {"a": "1", "b": None}}, {"tests": {"a": None, "b": "2"}}]
+    path = tmp_path / f"rows.{form}"
+    lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    if form == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    else:
+        path.write_bytes(gzip.compress(lines) if form == "gz" else lines)
+    assert [row.fields for row in read_rows(path)] == [{"tests": {"a": "1"}}, {"tests": {"b": "2"}}]
+
+
+def test_the_error_for_an_array_says_that_each_line_is_an_object(tmp_path: Path) -> None:
+    path = write(tmp_path / "rows.jsonl", json.dumps(ROWS, indent=1).encode())
+    with pytest.raises(DataError, match=r"line 1: .*; expected one JSON object per line"):
+        list(read_rows(path))
+
+
 @pytest.mark.parametrize(
     ("form", "said"),
     [

@@ -12,6 +12,9 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
+from colbench.command import run as run_command
+from colbench.errors import WorkerError
+from sweet_rl_trainer.fork_server import ForkServer, Request
 from sweet_rl_trainer.subprocesses import run
 
 PARENT = """
@@ -126,3 +129,26 @@ def test_a_child_that_cannot_use_the_gpu_runs_its_program_in_a_new_interpreter(t
         assert process.wait() == 3
     arguments = ["it's", 'a "b"']
     assert line.strip() == f"{process.pid} {arguments} one False"
+
+
+KILLED = """
+import os, signal, socket
+
+connection = socket.socket(fileno=os.dup(0))
+length = int.from_bytes(connection.recv(8))
+connection.recv(length, socket.{flag})
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+"""A stand-in for the first package that the server imports: it kills the server during the request."""
+
+
+@pytest.mark.parametrize("flag", ["MSG_PEEK", "MSG_WAITALL"], ids=["starting", "running"])
+def test_a_killed_server_is_an_error_in_one_line(flag, tmp_path, monkeypatch, capsys):
+    (tmp_path / "transformers.py").write_text(KILLED.format(flag=flag))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    server = ForkServer()
+    request = Request(program="never", arguments=[], environment={}, folder=".", path=[])
+    with pytest.raises(WorkerError, match="ended with code -9, .* out of memory; repeat the comm"):
+        server.run(request, (0, 1, 2))
+    assert run_command("sweet-rl", lambda: server.run(request, (0, 1, 2))) == 1  # killed before
+    assert capsys.readouterr().err.startswith("sweet-rl: worker: the process that starts the st")

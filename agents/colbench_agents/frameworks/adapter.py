@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -11,7 +10,7 @@ from typing import Any
 
 from colbench.interfaces import Agent, Episode
 from colbench.messages import Message, Usage
-from colbench.plugin_files import name_of
+from colbench.plugin_files import name_of, source_hash
 from colbench_agents.frameworks.failures import attributed
 from colbench_agents.frameworks.side import Side
 
@@ -43,11 +42,11 @@ class Adapter(ABC):
         await self._side.stop()
 
     def describe(self) -> dict[str, str]:
-        """Return the name of the function or of the object's class, and the hash of its file."""
+        """Return the name of the function or of the object's class, and the hash of its source."""
         named = self.own if hasattr(self.own, "__qualname__") else type(self.own)
         said = {"own": name_of(named)}
         if self.file:
-            said["source"] = "sha256:" + hashlib.sha256(Path(self.file).read_bytes()).hexdigest()
+            said["source"] = source_hash(Path(self.file))
         return said
 
     @asynccontextmanager

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import shlex
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from keyword import iskeyword
 from pathlib import Path
@@ -17,6 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from colbench.cli.files import made_whole
 from colbench.command import describe
 from colbench.errors import UserError
 from colbench.version import __version__
@@ -95,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
         "version": __version__,
         "install": kind.install,
     }
-    with made_whole(folder) as part:
+    with made_whole(folder, flag="--to") as part:
         files = _write(part, args.kind, words)
     print(f"{args.name}: {Template(kind.what).substitute(words)}\n")
     print(*(f"  {folder / file}" for file in files), sep="\n")
@@ -152,40 +149,3 @@ def _write(folder: Path, kind: str, words: dict[str, str]) -> list[Path]:
             (folder / file).write_text(text, "utf-8")
             files.append(file)
     return sorted(files)
-
-
-@contextmanager
-def made_whole(folder: Path) -> Iterator[Path]:
-    """Yield a temporary folder, which becomes `folder` on success and is removed on an error.
-
-    Raises UserError, which names `--to`, if `folder` is not empty or cannot be created.
-    """
-    try:
-        there = _is_there(folder)
-        part = (folder if there else folder.parent) / f".{folder.resolve().name}.{os.getpid()}.part"
-        part.mkdir()
-    except OSError as cause:
-        raise UserError(f"--to {folder}: cannot be created: {cause.strerror or cause}") from cause
-    try:
-        yield part
-        if there:  # the folder itself is kept, because a shell may be in it
-            for entry in part.iterdir():
-                entry.rename(folder / entry.name)
-        else:
-            part.rename(folder)
-    finally:
-        with suppress(FileNotFoundError):
-            shutil.rmtree(part)
-
-
-def _is_there(folder: Path) -> bool:
-    """Return True if the folder exists and is empty, False if it can be created. Raises UserError otherwise."""
-    if folder.is_dir():
-        if any(folder.iterdir()):
-            raise UserError(f"--to {folder}: the folder is not empty; use a new or empty folder")
-        return True
-    if folder.exists():
-        raise UserError(f"--to {folder}: this is not a folder; use a new or empty folder")
-    if not folder.parent.is_dir():
-        raise UserError(f"--to {folder}: the folder {folder.parent} does not exist")
-    return False

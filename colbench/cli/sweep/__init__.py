@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from colbench.cli.compare import show, write_page
-from colbench.cli.evaluate import exit_code, say, show_plan
+from colbench.cli.evaluate import exit_code, not_judged, say, show_plan
 from colbench.cli.stopping import Stop, stoppable
 from colbench.cli.sweep.file import PAGE, SweepRun, read_sweep
 from colbench.command import UNSCORED, describe
@@ -76,8 +76,7 @@ def run(args: argparse.Namespace) -> int:
     """Run or resume every run of the file, then compare the runs that have dialogues. Return the exit code."""
     file = Path(args.file)
     out = Path(args.out) if args.out else Path("runs") / file.stem
-    if (out / "run.json").exists():
-        raise UserError(f"--out {out}: this is the folder of a run; choose another folder")
+    _check(out)
     reasons = read_reasons(args.retry_failed, "--retry-failed")
     planned = [
         (each.name, _evaluation(each, out, reasons, file)) for each in read_sweep(file, os.environ)
@@ -86,6 +85,7 @@ def run(args: argparse.Namespace) -> int:
         for _, evaluation in planned:
             show_plan(evaluation)
         return 0
+    _create(out)
     states = []
     with stoppable() as stop:
         for name, evaluation in planned:
@@ -95,6 +95,25 @@ def run(args: argparse.Namespace) -> int:
                 say("interrupted; repeat the command to continue")
                 return stop.code
     return _finish(states, out, as_json=args.json)
+
+
+def _check(out: Path) -> None:
+    """Raise UserError if `out` cannot be the folder of a sweep."""
+    try:
+        if (out / "run.json").exists():
+            raise UserError(f"--out {out}: this is the folder of a run; choose another folder")
+        if out.exists() and not out.is_dir():
+            raise UserError(f"--out {out}: this is not a folder; choose a folder")
+    except OSError as cause:
+        raise UserError(f"--out {out}: cannot be read: {cause.strerror}") from cause
+
+
+def _create(out: Path) -> None:
+    """Create the folder of a sweep. Raises UserError if this fails, which would also make every run fail."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as cause:
+        raise UserError(f"--out {out}: cannot be created: {cause.strerror}") from cause
 
 
 def _evaluation(run: SweepRun, out: Path, reasons: tuple[str, ...], file: Path) -> Evaluation:
@@ -120,7 +139,11 @@ def _run_one(name: str, evaluation: Evaluation, stop: Stop) -> State:
         trouble = broken
     if not trouble and exit_code(report):
         unscored = sum(domain.unscored for domain in report.domains.values())
-        trouble = f"{count(unscored, 'dialogue')} unscored; repeat the command to retry"
+        trouble = (
+            f"{count(unscored, 'dialogue')} unscored; repeat the command to retry"
+            if unscored
+            else not_judged(report)
+        )
     return State(name=name, run=run, text=trouble or DONE)
 
 

@@ -36,7 +36,7 @@ def read_sweep(path: Path, environment: Mapping[str, str]) -> list[SweepRun]:
     Raises UserError if the file cannot be read, or if the file or an environment variable contains a mistake; the
     message names the place of the mistake.
     """
-    content = read_file(path, "FILE")
+    content = read_file(path, str(path))
     _require_tables(path, content)
     base = content.get("base", {})
     found = []

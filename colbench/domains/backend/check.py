@@ -10,8 +10,12 @@ from colbench.domains.backend.scorer import UnitTestScorer
 from colbench.numbers import count
 from colbench.sandbox import CodeSandbox
 from colbench.score import Score
-from colbench.task import Task
+from colbench.task import SIGNATURE, Task
 
+NO_SIGNATURE = (
+    "the request does not state the signature of the function, such as `def f(a, b)`, "
+    "so agents cannot know its name"
+)
 MODES: tuple[ScoringMode, ...] = ("default", "official")
 
 
@@ -39,6 +43,8 @@ async def _check(scorer: UnitTestScorer, task: Task) -> TaskCheck:
     )
     flaws += _left_out("cannot be scored", found.unscorable)
     flaws += _failed_checks(found.scores)
+    if not SIGNATURE.search(task.request):
+        flaws.append(NO_SIGNATURE)
     return TaskCheck(
         id=task.id,
         domain=task.domain,

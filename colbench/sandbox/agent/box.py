@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -17,7 +19,7 @@ from typing import Any
 from colbench.errors import SandboxError
 from colbench.sandbox import inside
 from colbench.sandbox.agent.endpoint import Endpoint
-from colbench.sandbox.agent.hidden import Hidden, find_copies
+from colbench.sandbox.agent.hidden import Hidden, find_copies, linked_outside
 from colbench.sandbox.agent.view import PRIVATE_PLACES, View, find_open_view, find_view
 from colbench.sandbox.inside.agent_view import HIDE, PRIVATE, SHOW, WRITE
 
@@ -153,6 +155,18 @@ class OpenSandbox(Sandbox):
         """A description of what the isolation permits."""
         folders = ", ".join(["a /tmp of its own", *self._writable])
         return f"the network; read access to every file except those with tasks; write access to {folders}"
+
+    def _rules(self) -> dict[str, str]:
+        """Return the rule of each path; log a warning about each hidden file with hard links that stay visible."""
+        rules = super()._rules()
+        for file in linked_outside(self._hidden, (path for path in rules if rules[path] == HIDE)):
+            logging.getLogger("colbench").warning(
+                "%s is hidden from the agent, but has hard links elsewhere, which the agent may be able to read; "
+                "delete them (find / -samefile %s lists them), or use --agent-sandbox",
+                file,
+                shlex.quote(str(file)),
+            )
+        return rules
 
     def _own_rules(self) -> dict[str, str]:
         return {

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from itertools import chain
@@ -83,14 +85,33 @@ def find_copies(hidden: Hidden, folders: Sequence[str]) -> list[str]:
     ]
     files = [path.stat() for path in hidden.places if path.is_file()]
     linked = {(file.st_dev, file.st_ino) for file in files if file.st_nlink > 1}
-    for folder in folders if linked else ():
-        found += [path for path in Path(folder).rglob("*") if _identity(path) in linked]
-    return [str(path) for path in found]
+    links = [path for path in _files_in(folders) if _identity(path) in linked] if linked else []
+    return [*map(str, found), *links]
 
 
-def _identity(path: Path) -> tuple[int, int]:
+def linked_outside(hidden: Hidden, covered: Iterable[str]) -> list[Path]:
+    """Return the hidden files that also have hard links at paths other than `covered`."""
+    known = Counter(map(_identity, covered))
+    files = [(path, path.stat()) for path in hidden.places if path.is_file()]
+    return [path for path, file in files if file.st_nlink > known[file.st_dev, file.st_ino]]
+
+
+def _files_in(folders: Sequence[str]) -> Iterator[str]:
+    """Yield the paths of the files in folders, at any depth. Nested folders are read only once."""
+    todo = [*folders]
+    seen = set(todo)
+    while todo:
+        with suppress(OSError), os.scandir(todo.pop()) as entries:
+            for entry in entries:
+                if entry.is_file(follow_symlinks=False):
+                    yield entry.path
+                elif entry.is_dir(follow_symlinks=False) and entry.path not in seen:
+                    todo.append(entry.path)
+
+
+def _identity(path: str) -> tuple[int, int]:
     try:
-        status = path.lstat()
+        status = os.lstat(path)
     except OSError:
         return 0, 0
     return status.st_dev, status.st_ino

@@ -19,17 +19,21 @@ MOST = {"trials": 100, "max_turns": 1000}
 DEAREST = 1e6
 """Maximum price, in US dollars per million tokens."""
 LONGEST = 300
-"""Maximum number of characters of `tasks.source` and of every text outside `config`, `pins` and `tasks`."""
+"""Maximum number of characters of `tasks.source` and of every text outside `config`, `pins` and `tasks`.
+
+If a text can have several values (`JOINED`), the maximum applies to each value.
+"""
+JOINED = frozenset({*VERSIONS, "browser"})
+"""Keys of texts that can have several values, if a run was resumed or merged."""
+MOST_VALUES = 20
+"""Maximum number of values of such a text."""
 FORMS = {
     "started": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)",
     "commit": r"([0-9a-f]{7,40}(-dirty)?)?",
     "python": r"\d+\.\d+\.\d+\w*\+?",
     "colbench": r"\d+(\.\d+)*[\w.+-]*",
 }
-"""Patterns that fields of the lock must match: a time in UTC, a commit, and versions.
-
-The commit and the version of Python can have several values, if a run was resumed.
-"""
+"""Patterns that fields of the lock must match: a time in UTC, a commit, and versions; see also `JOINED`."""
 
 
 def size_flaws(config: RunConfig) -> Iterator[str]:
@@ -46,17 +50,29 @@ def text_flaws(lock: Lock) -> Iterator[str]:
     """Yield a description of each text in a lock that is malformed, too long, or could deceive a reader."""
     for name, form in FORMS.items():
         text = getattr(lock, name)
-        values = text.split(VALUES) if name in VERSIONS else [text]
-        valid = all(re.fullmatch(form, value, re.ASCII) for value in values)
+        valid = all(re.fullmatch(form, value, re.ASCII) for value in _values(name, text))
         if not valid or (name == "started" and not is_time(text)):
             yield f"`{name}` is {shown(text)!r}, which is invalid"
     fields = msgspec.to_builtins(lock)
     for name, text in {**fields, "tasks.source": lock.tasks.source}.items():
-        if isinstance(text, str) and len(text) > LONGEST:
-            yield f"`{name}` has {len(text)} characters; at most {LONGEST} are allowed"
+        if isinstance(text, str):
+            yield from _length_flaws(name, _values(name, text))
     for text in strings(fields):
         if flaw := text_flaw(text):
             yield f"{shown(text)!r} {flaw}"
+
+
+def _values(name: str, text: str) -> list[str]:
+    """Return the values of the lock's text with this key, from all attempts at the run."""
+    return text.split(VALUES) if name in JOINED else [text]
+
+
+def _length_flaws(name: str, values: list[str]) -> Iterator[str]:
+    longest = max(map(len, values))
+    if longest > LONGEST:
+        yield f"`{name}` has a value of {longest} characters; at most {LONGEST} are allowed"
+    if len(values) > MOST_VALUES:
+        yield f"`{name}` has {len(values)} values; at most {MOST_VALUES} are allowed"
 
 
 def uses_model(lock: Lock) -> bool:

@@ -21,14 +21,22 @@ from colbench_leaderboard.bundle.refused import Refused
 from colbench_leaderboard.bundle.schema import BLOBS, LOCK, MANIFEST, PER_FILE, SUBMISSION
 from colbench_leaderboard.bundle.trajectories import to_trajectory
 
+OTHER_ARCHIVES = {".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz", ".zip", ".zst"}
+"""Suffixes of archives that cannot be written."""
+
 
 def pack(draft: Draft, out: Path) -> str:
     """Write the bundle and return its digest; the bundle is an archive if `out` ends in `.tar.gz`, else a folder.
 
     The bundle is checked as a receiver would check it, and then moved to `out`; if `out` already is this bundle, it
-    stays unchanged. Raises UserError if `out` cannot be written or is something else, if the bundle seems to contain a
-    secret, or if a receiver would refuse the bundle.
+    stays unchanged. Raises UserError if `out` cannot be written, is something else, or has a suffix in
+    `OTHER_ARCHIVES`, if the bundle seems to contain a secret, or if a receiver would refuse the bundle.
     """
+    if out.suffix.lower() in OTHER_ARCHIVES and not out.name.endswith(archive.ARCHIVE):
+        raise UserError(
+            f"--out {out}: a bundle is a folder or a {archive.ARCHIVE} archive; use a name that ends in "
+            f"{archive.ARCHIVE}, or the name of a folder"
+        )
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         scratch = tempfile.TemporaryDirectory(prefix=".colbench-pack-", dir=out.parent)

@@ -22,7 +22,7 @@ from colbench_leaderboard.bundle.read import Bundle
 from colbench_leaderboard.bundle.refused import Refused
 from colbench_leaderboard.bundle.schema import MANIFEST
 from colbench_leaderboard.store.git import FIRST_COMMIT, Git, half_at, is_url, shown_url
-from colbench_leaderboard.store.layout import BUNDLE, ENTRIES
+from colbench_leaderboard.store.layout import BUNDLE, ENTRIES, LOG
 
 PLAIN = "100644"
 """Git's mode for a plain file."""
@@ -44,15 +44,19 @@ class Branch(NamedTuple):
 def open_repository(to: str) -> Iterator[Path]:
     """Yield the folder of the repository that `--to` names: a local working tree, or a temporary bare clone of a URL.
 
-    Raises UserError if `to` is neither a working tree nor a URL, or if the URL cannot be cloned.
+    Raises UserError if `to` is neither a working tree nor a URL, if the URL cannot be cloned, or if the repository's
+    current commit contains no store.
     """
     if Path(to).is_dir():
-        yield _work_tree(Path(to))
+        folder = _work_tree(Path(to))
+        _require_store(folder, to)
+        yield folder
     elif is_url(to):
         with tempfile.TemporaryDirectory(prefix="colbench-push-") as scratch:
             clone = Path(scratch) / "repository.git"
             flags = ("--quiet", "--bare", "--depth=1", "--no-tags", *half_at(to, "upload-pack"))
             Git(Path(scratch))("clone", *flags, "--", to, str(clone))
+            _require_store(clone, to)
             yield clone
     else:
         raise UserError(
@@ -152,6 +156,16 @@ def _work_tree(folder: Path) -> Path:
     if top != folder.resolve():
         raise UserError(f"--to {folder}: a subfolder of a git working tree; use {top}")
     return folder
+
+
+def _require_store(folder: Path, to: str) -> None:
+    """Raise UserError unless the current commit of a repository contains a leaderboard's store."""
+    git = Git(folder)
+    if not git("ls-tree", "--name-only", _head(git), "--", LOG).strip():
+        raise UserError(
+            f"--to {shown_url(to)}: not a leaderboard: the repository's current commit has no {LOG}, which "
+            "`colbench leaderboard init` creates; use the leaderboard's repository"
+        )
 
 
 def _head(git: Git) -> str:

@@ -29,6 +29,7 @@ from colbench.errors import DataError
 from colbench.task import Task
 from colbench_tasks import designs
 from colbench_tasks.designs import FamilyDesign
+from sweet_rl_trainer.data.facts import told_at_first
 from sweet_rl_trainer.methods.credit.state import State
 
 TABLES = 4096
@@ -55,9 +56,14 @@ class FactsPotential:
 
 
 def facts_told(state: State) -> Facts:
-    """Return the decisions that the human's replies have revealed; see `colbench.asking.telling`."""
-    replies = zip(state.said, state.heard[1:], strict=True)
-    return frozenset().union(*(_told(state.task, said, reply) for said, reply in replies))
+    """Return the decisions that the human has revealed, in replies (`colbench.asking.telling`) or in the first message.
+
+    The first message reveals those that it adds to the request, as with `--told all`.
+    """
+    opening, *replies = state.heard
+    first = frozenset(fact.name for fact in told_at_first(state.task, opening))
+    turns = zip(state.said, replies, strict=True)
+    return first.union(*(_told(state.task, said, reply) for said, reply in turns))
 
 
 @lru_cache(maxsize=65536)

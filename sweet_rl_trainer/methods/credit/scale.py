@@ -78,18 +78,13 @@ def fit(potential: Potential, ends: Sequence[tuple[State, float]], *, relative: 
         if value is not None
     ]
     if len(known) < FEWEST:
-        raise NoScaleError(
-            f'rank.scale "fit": only {len(known)} answered dialogues have a potential; {FEWEST} '
-            'are needed; collect more, or set rank.scale="none"'
-        )
+        raise NoScaleError(f"only {len(known)} answers have a potential; {FEWEST} are needed")
     try:
         slope, intercept = linear_regression(*zip(*known, strict=True))
     except StatisticsError:
         slope = 0.0
     if slope <= 0:
         raise NoScaleError(
-            f'rank.scale "fit": in {len(known)} dialogues, the reward does not rise with the potential (slope '
-            f"{slope:.3g}), so the potential cannot be converted to a reward; set "
-            'rank.scale="none" to use the potential unscaled'
+            f"over {len(known)} answers, the reward does not rise with the potential (slope {slope:.3g})"
         )
     return Line(intercept=intercept, slope=slope)

@@ -87,7 +87,7 @@ def of_dialogues(
 ) -> DialogueCurve | None:
     """Return the best-of-n curve over the tasks with at least two scored dialogues; None if no such task exists.
 
-    `scores` maps the ids of dialogues to their scores S, as computed by `ranking.score.score_sides`.
+    `scores` maps the IDs of dialogues to their scores S, as computed by `ranking.score.score_sides`.
     """
     groups: dict[str, tuple[list[float], list[float]]] = {}
     for each in trajectories:

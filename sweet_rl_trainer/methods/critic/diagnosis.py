@@ -217,7 +217,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     ) -> Preference | None:
         """Return the critic's preference in states where every decision is known.
 
-        If no state qualifies, return None and write the reason to `missing`.
+        If no state qualifies or can be scored, return None and write the reason to `missing`.
         """
         lost = Counter[str]()
         asked = self.recipe.table(DiagnoseSettings)
@@ -228,10 +228,15 @@ class Asked(Struct, frozen=True, kw_only=True):
             seed=asked.seed,
             dropped=lost,
         )
-        found = preference(self.candidates(states)) if states else None
-        if found is None:
+        if not states:
             reasons = ", ".join(f"{reason}: {count}" for reason, count in lost.items())
             missing["states"] = f"no state qualifies ({reasons or 'nothing is held out'})"
+            return None
+        found = preference(self.candidates(states))
+        if found is None:
+            missing["states"] = (
+                f"in all {len(states)} states, the answer or every question is too long (critic.max_length)"
+            )
         return found
 
     def candidates(self, candidates: Sequence[Candidates]) -> list[Scored]:

@@ -131,8 +131,10 @@ def preference(scored: Sequence[Scored]) -> Preference | None:
 
 def still_hidden(trajectory: Trajectory, task: Task) -> Iterator[int]:
     """Yield, for each turn, the number of facts that are still hidden before it."""
-    _request, *replies = [each.content for each in trajectory.messages if each.role == "user"]
-    return facts.still_hidden(task, replies)
+    opening, *replies = [each.content for each in trajectory.messages if each.role == "user"]
+    first = " ".join(fact.statement for fact in facts.told_at_first(task, opening))
+    _, *hidden = facts.still_hidden(task, [first, *replies])
+    yield from hidden
 
 
 def _known(trajectory: Trajectory, task: Task) -> Iterator[Turn]:

@@ -90,7 +90,7 @@ def write_sampled(folder: Path, found: Iterable[Candidates]) -> None:
 
 
 class SampledFile:
-    """The candidates in `sampled.jsonl`, each read on access; `trajectories` is keyed by id."""
+    """The candidates in `sampled.jsonl`, each read on access; `trajectories` is keyed by ID."""
 
     def __init__(self, folder: Path, trajectories: Mapping[str, Trajectory]) -> None:
         self._path = folder / SAMPLED

@@ -9,7 +9,7 @@ from colbench.task import Task
 from sweet_rl_trainer.data.trajectories import Trajectory
 from sweet_rl_trainer.methods.credit.facts import FactsPotential
 from sweet_rl_trainer.methods.credit.gain import GainPotential
-from sweet_rl_trainer.methods.credit.scale import Line, Scaled, fit
+from sweet_rl_trainer.methods.credit.scale import Line, NoScaleError, Scaled, fit
 from sweet_rl_trainer.methods.credit.state import Potential, State, states_of
 from sweet_rl_trainer.methods.ranking.critic_settings import CriticSettings
 from sweet_rl_trainer.methods.ranking.rank_settings import RankSettings
@@ -38,7 +38,7 @@ def potential(
         if settings.scale == "none":
             yield raw, None
         else:
-            line = fit(now, ends(), relative=relative)
+            line = _line(now, ends(), relative=relative)
             yield Scaled(raw, line, relative=relative), line
 
 
@@ -49,6 +49,15 @@ def ends_of(dialogues: Iterable[Trajectory], tasks: Mapping[str, Task]) -> Ends:
         for each in dialogues
         if each.ended_by == "answer" and each.task_hash in tasks
     ]
+
+
+def _line(now: Potential, ends: Ends, *, relative: bool) -> Line:
+    try:
+        return fit(now, ends, relative=relative)
+    except NoScaleError as cause:
+        raise NoScaleError(
+            f'rank.scale "fit": {cause}; collect more dialogues, or set rank.scale="none" to use the potential unscaled'
+        ) from cause
 
 
 @contextmanager

@@ -32,7 +32,7 @@ async def sample_from_server(
 ) -> Found:
     """Return the candidates of the turns, in order; candidates in the file are not requested again.
 
-    `chat` must already be open. With `tokens`, the ids of prompts and replies are recorded; vLLM returns them since
+    `chat` must already be open. With `tokens`, the IDs of prompts and replies are recorded; vLLM returns them since
     0.10.2. Without `tokens`, scoring tokenizes the replies again and gives even those cut at `max_tokens` an end token.
     The server renders the messages with its own template: if a trajectory's recorded prompts have another format,
     record tokens or sample in-process. Turns whose context is too long for the server are left out and counted in

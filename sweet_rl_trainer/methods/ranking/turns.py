@@ -1,7 +1,7 @@
 """Turns at which candidates are sampled, and candidates as tokens.
 
 A candidate is its own sequence: the prompt as the agent saw it, then the reply. If it had been the agent's reply,
-training would use the same tokens with the same weights (layout `exact`; see `tokens`).
+training would use the same tokens with the same weights (see `data.tokens`).
 """
 
 from __future__ import annotations

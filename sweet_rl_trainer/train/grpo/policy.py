@@ -24,7 +24,7 @@ from sweet_rl_trainer.data.chat import PROBE, Chat
 
 
 class Said(Struct, frozen=True, kw_only=True):
-    """A sampled reply: its ids, including the end of the turn, and their log-probabilities if known."""
+    """A sampled reply: its IDs, including the end of the turn, and their log-probabilities if known."""
 
     ids: tuple[int, ...]
     logprobs: tuple[float, ...] = ()
@@ -38,7 +38,7 @@ class Sampler(Protocol):
     async def __aexit__(self, *error: object) -> None: ...
 
     async def sample(self, prompt: Sequence[int], dialogue: str) -> Said:
-        """Return a reply to a prompt of token ids. Raises AgentError if the prompt leaves no room for a reply."""
+        """Return a reply to a prompt of token IDs. Raises AgentError if the prompt leaves too little room."""
         ...
 
     def left(self) -> None:

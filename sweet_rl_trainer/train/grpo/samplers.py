@@ -4,7 +4,7 @@
 samples each reply as soon as it is requested. With both, the time to a reply also depends on the other dialogues, so it
 does not count toward the agent's time limit.
 
-The server completes token ids, so it uses no chat template. It must be started as TRL requires
+The server completes token IDs, so it uses no chat template. It must be started as TRL requires
 (`VLLM_SERVER_DEV_MODE=1 vllm serve MODEL --weight-transfer-config '{"backend": "nccl"}' --logprobs-mode
 processed_logprobs`), and TRL sends it the weights before each batch of dialogues.
 """
@@ -62,7 +62,7 @@ class Rounds:
         """Return a reply, sampled once all dialogues wait for one. Raises AgentError if the prompt exceeds `room`."""
         if len(prompt) > self._room:
             raise AgentError(
-                f"the prompt's {len(prompt)} tokens leave no room for a reply in the model's context",
+                f"the prompt's {len(prompt)} tokens leave no room for a reply of max_new_tokens in the model's context",
                 kind="context",
             )
         answer: asyncio.Future[Said] = asyncio.get_running_loop().create_future()

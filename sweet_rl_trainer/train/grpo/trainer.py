@@ -83,7 +83,7 @@ class DialogueTrainer(GRPOTrainer):  # type: ignore[misc]  # TRL has no types
     def _batch(
         self, rows: Sequence[Tensor], parts: Sequence[Sequence[Part]]
     ) -> tuple[Tensor, Tensor, int]:
-        """Return a batch with a row for each sequence: ids, mask, and the width of completions (`logits_to_keep`)."""
+        """Return a batch with a row for each sequence: IDs, mask, and the width of completions (`logits_to_keep`)."""
         sizes = [size for row in parts for part in row for size in part]
         pieces: tuple[Tensor, ...] = torch.split(torch.cat(list(rows)), sizes)
         ids = _padded(pieces, self._tokenizer.pad_token_id)

@@ -157,14 +157,14 @@ class _Run:
         """Measures of the latest dialogues."""
         if len(self.tasks) < len(tasks):
             raise UserError(
-                "two tasks have the same id; make the ids unique with colbench.task.distinguish"
+                "two tasks have the same ID; make the IDs unique with colbench.task.distinguish"
             )
         self._prompts = system_prompts(config)
         for domain in {task.domain for task in tasks}:
             continues(chat, self._prompts[domain])  # fail now if the template rejects the prompt
 
     def rollouts(self, names: Sequence[str], trainer: DialogueTrainer) -> dict[str, Any]:
-        """Run a dialogue for each of these task ids, and return tokens, masks and rewards in TRL's format."""
+        """Run a dialogue for each of these task IDs, and return tokens, masks and rewards in TRL's format."""
         step, rank = trainer.state.global_step, trainer.accelerator.process_index
         agent = Policy(self.chat, self._sampler(trainer, len(names)), self._prompts)
         tasks = [self.tasks[name] for name in names]

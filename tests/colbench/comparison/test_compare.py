@@ -556,6 +556,18 @@ def test_runs_without_dialogues_in_a_folder_of_runs_are_left_out_with_a_warning(
     assert "continue the run, or delete the folder" in capsys.readouterr().err
 
 
+def test_a_damaged_run_in_a_folder_of_runs_is_left_out_with_a_warning(played, tmp_path, capsys):
+    for name in ("demonstrator", "guesser", "interviewer"):
+        played[name].save(tmp_path / name)
+    damaged = tmp_path / "guesser" / "run.json"
+    damaged.write_text("{")
+    assert main(["compare", "--json", str(tmp_path)]) == 0
+    assert capsys.readouterr().err == (
+        f"Warning: left out: {damaged}: Input data was truncated; restore this file, or run the evaluation again "
+        "with another --out\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

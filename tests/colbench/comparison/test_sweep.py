@@ -145,7 +145,6 @@ def test_a_failing_run_stops_no_other_run_and_sets_the_exit_code(write, tmp_path
     endpoint_patience = 0
     [[run]]
     agent = "openai:none@http://127.0.0.1:9/v1"
-    agent_args = { api_key = "x" }
     [[run]]
     agent = "interviewer"
     [[run]]
@@ -162,6 +161,24 @@ def test_a_failing_run_stops_no_other_run_and_sets_the_exit_code(write, tmp_path
 def test_the_folder_of_a_run_is_refused_as_the_folder_of_a_sweep(write, played, capsys):
     assert sweep(write(FILE), played["guesser"].path) == 2
     assert ": this is the folder of a run; choose another folder" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_created_is_reported_before_any_run_starts(write, tmp_path, capsys):
+    path = write(FILE)
+    for out in (path, path / "out"):
+        assert sweep(path, out) == 2
+        printed = capsys.readouterr()
+        assert printed.err.startswith(f"colbench: --out {out}: ")
+        assert printed.out == ""
+
+
+def test_a_run_of_which_no_dialogue_can_be_judged_is_not_done(write, tmp_path, capsys):
+    rows = tmp_path / "rows.jsonl"
+    row = {"problem_description": "def f()", "ground_truth": "def f(", "test_cases": {"a": "f()"}}
+    rows.write_text(msgspec.json.encode(row).decode())
+    base = f"[base]\ntasks = '{rows}'\n[[run]]\nagent = 'blank'\n[[run]]\nagent = 'guesser'\n"
+    assert sweep(write(base), tmp_path / "out") == 1
+    assert capsys.readouterr().out.count("  1 dialogue not judged, because the reference") == 2
 
 
 SLOW = """

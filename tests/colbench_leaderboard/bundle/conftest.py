@@ -142,7 +142,8 @@ def repository(tmp_path):
     for key, value in (("user.name", "Somebody"), ("user.email", "somebody@example.org")):
         git("config", key, value)
     (tmp_path / "board" / "README.md").write_text("A leaderboard.\n")
-    git("add", "README.md")
+    (tmp_path / "board" / "log.jsonl").touch()
+    git("add", "README.md", "log.jsonl")
     git("commit", "--quiet", "--message", "begin")
     git.folder = tmp_path / "board"
     return git

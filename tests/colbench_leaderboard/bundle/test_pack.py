@@ -89,6 +89,16 @@ def test_packing_again_changes_nothing_and_never_overwrites_other_files(
     assert mine.read_text() == "mine"
 
 
+@pytest.mark.parametrize("name", ["mine.zip", "mine.tar", "mine.tgz", "mine.TAR.GZ"])
+def test_a_name_of_another_kind_of_archive_is_refused(run, meta, tmp_path, capsys, name):
+    out = tmp_path / name
+    said = refused(run, meta, capsys, "--out", str(out))
+    assert (
+        f"--out {out}: a bundle is a folder or a .tar.gz archive; use a name that ends in" in said
+    )
+    assert not out.exists()
+
+
 def test_dialogues_outside_the_tasks_and_trials_of_the_run_are_not_sent(
     run, meta, copied, tmp_path, capsys
 ):
@@ -172,6 +182,19 @@ def test_a_run_that_every_receiver_would_refuse_is_refused(
         record["config"][name] = record["pins"]["config"][name] = value
 
     assert said in refused(copied(run, change), meta, capsys)
+
+
+def test_a_run_resumed_on_several_machines_is_packed_with_all_their_long_descriptions(
+    run, meta, copied, tmp_path
+):
+    def change(record):
+        record["sandbox"] = " | ".join(f"sandbox {n} {'x' * 200}" for n in range(3))
+        record["environments"] = {"backend": record["sandbox"]}
+
+    assert pack(copied(run, change), meta, "--out", str(tmp_path / "out")) == 0
+    with read_bundle(tmp_path / "out") as bundle:
+        assert len(bundle.lock.sandbox.split(" | ")) == 3
+        assert bundle.lock.environment == bundle.lock.sandbox
 
 
 def test_a_run_that_breaks_a_standard_track_rule_is_refused_with_the_reason(run, meta, capsys):

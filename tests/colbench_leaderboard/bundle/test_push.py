@@ -155,6 +155,19 @@ def test_plain_folders_subfolders_and_empty_repositories_are_refused(
     assert "the repository has no commit yet" in capsys.readouterr().err
 
 
+def test_a_repository_that_is_not_a_leaderboard_is_refused(packed, tmp_path, repository, capsys):
+    repository("rm", "--quiet", "log.jsonl")
+    repository("commit", "--quiet", "--message", "no store")
+    bare = tmp_path / "other.git"
+    repository("clone", "--quiet", "--bare", str(repository.folder), str(bare))
+    for to in (repository.folder, bare.as_uri()):
+        assert push(packed, to, "--yes") == 2
+        said = capsys.readouterr()
+        assert f"--to {to}: not a leaderboard: the repository's current commit has no" in said.err
+        assert said.out == ""
+    assert branches(repository, repository.folder) == branches(repository, bare) == ["main"]
+
+
 def test_git_variables_in_the_environment_do_not_redirect_a_push(
     packed, repository, tmp_path, monkeypatch
 ):

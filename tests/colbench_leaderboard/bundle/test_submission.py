@@ -24,7 +24,7 @@ from colbench_leaderboard.bundle.submission import QUESTIONS, read_submission, t
         ('tools = "none"', 'tools = "none"\nlink = ""', "`disclosures.link` (keys after [disclosures] belong to it);"),
         ('tools = "none"', "", "these questions have no answer:\n  disclosures.tools: tools that the system uses"),
         ('name = "Guesser"', 'name = ""', "these questions have no answer:\n  name: name of the system"),
-        ('"open"', '"best"', '`track` ("standard" (bundled'),
+        ('"open"', '"best"', '`track` ("standard" (all bundled'),
         ("= false\nhuman", '= "no"\nhuman', "`disclosures.trained_on_colbench` (true if the system was trained"),
         ('name = "Guesser"', 'name = "Gu\u202eesser"', "`name` contains an invisible character: U+202E"),
         ("models = []", "models = [{}]", "these questions have no answer:\n  models.name: a model's name"),

@@ -149,6 +149,8 @@ def long_source(lock):
         (priced, "lock.config"),
         (long_source, "lock.text"),
         (lambda lock: lock.update(sandbox="x" * 5000), "lock.text"),
+        (lambda lock: lock.update(sandbox=f"x | {'y' * 301}"), "lock.text"),
+        (lambda lock: lock.update(browser=" | ".join(map(str, range(21)))), "lock.text"),
         (lambda lock: lock.update(started="2026-13-32T25:61:61Z"), "lock.text"),
     ],
 )

@@ -80,5 +80,5 @@ def test_a_task_that_cannot_be_judged_is_left_out_even_if_its_cells_are_missing(
 
 
 def test_an_entry_without_a_task_that_can_be_judged_is_refused(rows, make_bundle, verify):
-    flags, bundle = make_bundle(rows[:1])
+    flags, bundle = make_bundle(rows[:1], code=1)
     assert verify.rules(bundle, *flags, code=1) == {"score.none"}

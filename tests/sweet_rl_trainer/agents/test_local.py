@@ -103,9 +103,10 @@ def test_an_empty_prompt_file_gives_no_system_message(small_model, tmp_path):
 
 
 def test_a_reply_that_does_not_fit_the_context_is_an_agent_failure(small_model, tmp_path):
-    assert evaluate(small_model, tmp_path / "run", "--agent-arg", "max_tokens=16384") == 0
+    assert evaluate(small_model, tmp_path / "run", "--agent-arg", "max_tokens=16384") == 1
     for each in rollouts(tmp_path / "run").values():
-        assert "no room for a reply" in each["failure"]["reason"]
+        reason = "no room for a reply of max_tokens=16384 in the model's context of 16384 tokens"
+        assert reason in each["failure"]["reason"]
         assert each["scores"]["default"]["value"] == 0
 
 

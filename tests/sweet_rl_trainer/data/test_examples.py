@@ -114,9 +114,6 @@ def test_the_length_limit_applies_to_each_sequence_of_a_dialogue(chat, trajector
     longest = max(len(sequence.ids) for sequence in encode(dialogue, chat).sequences)
     (side,), report = success_examples([dialogue], chat, max_length=longest)
     assert report.longest == longest < side.tokens
-    (joined,), report = success_examples([dialogue], chat, max_length=1000, layout="joined")
-    assert len(joined.examples) == 1
-    assert report.forms == {"joined": 1}
 
 
 def test_the_report_counts_each_trajectory_once_and_tokens_each_time(chat, trajectory):

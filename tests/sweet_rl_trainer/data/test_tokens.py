@@ -87,31 +87,25 @@ MARKS = [
 SAYINGS = st.lists(st.one_of(WORDS, st.sampled_from(MARKS)), max_size=4).map("".join)
 
 
-@pytest.mark.parametrize("layout", ["exact", "joined"])
 @pytest.mark.parametrize("name", ["llama", "chatml", "thinking", "mistral", "moving", "plain"])
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(turns=st.lists(st.tuples(SAYINGS, SAYINGS), min_size=1, max_size=4), data=st.data())
-def test_the_marked_spans_are_the_replies_for_any_text(
-    name, layout, tokenizer, trajectory, turns, data
-):
+def test_the_marked_spans_are_the_replies_for_any_text(name, tokenizer, trajectory, turns, data):
     fast = tokenizer(name)
     chat = Chat(fast)
     heard, replies = zip(*turns, strict=True)
     system = "" if name == "mistral" else data.draw(SAYINGS)
     dialogue = trajectory(heard, replies, system)
-    encoded = encode(dialogue, chat, layout=layout)
+    encoded = encode(dialogue, chat)
     end = fast.decode([chat.end])
     assert spans(fast, encoded) == [reply + end for reply in replies]
     prompts = [
         rendered(fast, dicts(dialogue, n), add_generation_prompt=True, date_string="26 Jul 2024")
         for n in range(len(replies))
     ]
-    if layout == "exact":
-        for turn, prompt in enumerate(prompts):
-            (sequence,) = (each for each in encoded.sequences if turn in each.turns)
-            assert sequence.ids[: sequence.turns.index(turn)] == prompt
-    else:
-        assert encoded.sequences[0].ids[: len(prompts[0])] == prompts[0]
+    for turn, prompt in enumerate(prompts):
+        (sequence,) = (each for each in encoded.sequences if turn in each.turns)
+        assert sequence.ids[: sequence.turns.index(turn)] == prompt
 
 
 def test_thoughts_that_the_template_strips_are_only_in_their_own_turn(tokenizer, trajectory):
@@ -126,16 +120,14 @@ def test_thoughts_that_the_template_strips_are_only_in_their_own_turn(tokenizer,
     assert "<|im_start|>assistant\nLate?<|im_end|>" in second
 
 
-def test_a_private_part_is_only_in_its_own_turn_unless_turns_are_joined(tokenizer, trajectory):
+def test_a_private_part_is_only_in_its_own_turn(tokenizer, trajectory):
     fast = tokenizer("chatml")
     replies = ("Which days? OUTPUT: Is the last day late?", "def f(): 0")
     dialogue = trajectory(HEARD[:2], replies, SYSTEM)
-    exact, joined = (encode(dialogue, Chat(fast), layout=layout) for layout in ("exact", "joined"))
-    assert (exact.form, joined.form) == ("a sequence for each turn", "joined")
-    assert spans(fast, exact) == spans(fast, joined) == [reply + "<|im_end|>" for reply in replies]
-    assert "Which days?" not in fast.decode(exact.sequences[1].ids)
-    whole = fast.apply_chat_template(dicts(dialogue), tokenize=False)
-    assert fast.decode(joined.sequences[0].ids) + "\n" == whole
+    encoded = encode(dialogue, Chat(fast))
+    assert encoded.form == "a sequence for each turn"
+    assert spans(fast, encoded) == [reply + "<|im_end|>" for reply in replies]
+    assert "Which days?" not in fast.decode(encoded.sequences[1].ids)
 
 
 def test_each_turn_keeps_its_own_prompt_if_the_system_message_moves(tokenizer, trajectory):
@@ -241,16 +233,10 @@ def test_recorded_tokens_that_differ_from_the_retokenized_text_are_kept(tokenize
     fast = tokenizer("chatml")
     tokens = sampled(fast, trajectory(HEARD, REPLIES, SYSTEM, said=REPLIES), drift=True)
     dialogue = trajectory(HEARD, REPLIES, SYSTEM, said=REPLIES, sampled=tokens)
-    exact = encode(dialogue, Chat(fast))
-    assert exact.form == "a sequence for each turn"
-    for turn, sequence in zip(tokens, exact.sequences, strict=True):
+    encoded = encode(dialogue, Chat(fast))
+    assert encoded.form == "a sequence for each turn"
+    for turn, sequence in zip(tokens, encoded.sequences, strict=True):
         assert sequence.ids == [*turn.prompt, *turn.ids]
-    joined = encode(dialogue, Chat(fast), layout="joined")
-    assert joined.form == "joined"
-    (sequence,) = joined.sequences
-    for number, turn in enumerate(tokens):
-        marked = zip(sequence.ids, sequence.turns, strict=True)
-        assert [token for token, of in marked if of == number] == list(turn.ids)
 
 
 def test_a_truncated_reply_has_no_marked_end_token(tokenizer, trajectory):

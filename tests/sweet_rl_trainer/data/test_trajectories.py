@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import colbench
 from colbench.cli import main
 from colbench.errors import DataError
 from colbench.messages import Message
@@ -77,6 +78,22 @@ def test_a_run_is_read_with_tasks_rewards_and_the_built_in_prompt(keyless):
         )
         assert (trajectory.sampled, trajectory.prompts) == ((), ())
     assert {each.task_hash for each in trajectories} == by_hash.keys()
+
+
+def test_a_run_on_tasks_given_as_objects_is_read_with_these_tasks(tmp_path):
+    tasks = colbench.load_tasks("generated:backend/any?number=1")
+    colbench.evaluate(agent="guesser", tasks=tasks, out=tmp_path / "run")
+    (trajectory,) = read_run(tmp_path / "run")
+    assert trajectory.task_hash == tasks[0].hash
+
+
+def test_a_task_file_given_by_a_relative_path_is_found_from_every_folder(
+    keyless, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(keyless)
+    colbench.evaluate(agent="guesser", tasks="tasks.jsonl", limit=1, out=tmp_path / "run")
+    monkeypatch.chdir(tmp_path)
+    assert len(read_run(tmp_path / "run")) == 1
 
 
 def replies(messages):
@@ -172,7 +189,8 @@ def test_a_changed_task_does_not_match(run, keyless):
 
 def test_a_missing_task_file_is_reported(run):
     record = json.loads((run / "run.json").read_text())
-    record["tasks"]["source"] = "nowhere.jsonl"
+    record["config"]["tasks"] = "nowhere.jsonl"
+    record["tasks"]["file"] = str(run / "nowhere.jsonl")
     (run / "run.json").write_text(json.dumps(record))
     with pytest.raises(DataError, match=r"its tasks cannot be loaded: .*nowhere\.jsonl"):
         read_run(run)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
+from colbench.asking.opening import opening
 from colbench.errors import DataError, UserError
 from colbench.messages import ANSWER_MARKER, Message
 from colbench.task import Fact, Hidden, Task
@@ -60,6 +61,12 @@ def test_the_teacher_gets_one_message_with_the_decisions_that_it_may_know(knows,
     ]
     assert view.replies == view.said == (ANSWER,)
     assert (view.id, view.task_hash) == ("d, told at once", TASK.hash)
+
+
+def test_the_teacher_of_a_dialogue_that_began_with_every_decision_gets_them_all(asked):
+    first = Message(role="user", content=opening(TASK, "all"))
+    at_once = replace(asked, messages=(asked.messages[0], first, asked.messages[-1]))
+    assert single_turn(at_once, TASK, "dialogue").messages == at_once.messages
 
 
 @pytest.fixture

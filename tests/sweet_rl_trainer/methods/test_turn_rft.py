@@ -13,6 +13,7 @@ from colbench.run_folder import RunFolder
 from sweet_rl_trainer.data import files
 from sweet_rl_trainer.data.examples import side_examples
 from sweet_rl_trainer.data.runs import read_run, tasks_of
+from sweet_rl_trainer.methods.credit.scale import NoScaleError
 from sweet_rl_trainer.methods.turn_rft import credited, kept_turns
 from sweet_rl_trainer.model.packing import lay_out
 from sweet_rl_trainer.pipeline.plan import plan
@@ -112,4 +113,14 @@ def test_dialogues_without_a_kept_turn_cannot_be_trained_on(small_recipe, tmp_pa
     changes = ("turn-rft.scores=facts", "turn-rft.at_least=2", "rank.cost=2", "rank.scale=none")
     data = plan(read(str(small_recipe), changes), "turn-rft")[-3]
     with pytest.raises(DataError, match="none of"):
+        data.run(tmp_path)
+
+
+def test_an_error_about_the_scale_names_the_setting_and_the_fix(small_recipe, tmp_path):
+    data = plan(
+        read(str(small_recipe), ["turn-rft.scores=facts", "data.held_out=0.6"]), "turn-rft"
+    )[-3]
+    with pytest.raises(
+        NoScaleError, match=r'^rank\.scale "fit": only . answers have a .* rank\.scale="none" to '
+    ):
         data.run(tmp_path)

@@ -71,7 +71,7 @@ def test_a_failed_collect_stage_is_an_error_and_is_not_finished(tmp_path, capfd)
     recipe = read("tiny-cpu", values={"collect": [{"agent": "nobody", "limit": 1}]})
     _, collect, *_ = plan(recipe)
     with pytest.raises(
-        UserError, match=r"running the dialogues failed with exit code 2; .* delete .*collect"
+        UserError, match=r"collect-\w+: running the dialogues failed with exit code 2; .* delete "
     ):
         collect.run(tmp_path)
     assert "nobody" in capfd.readouterr().err

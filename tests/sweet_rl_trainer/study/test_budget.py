@@ -25,14 +25,14 @@ def collecting(seed, **inputs):
     return Stage(name="collect", act=act, settings={"seed": seed}, inputs=inputs)
 
 
-def training(name, lines, batch_size, **inputs):
+def training(name, lines, batch_size, iterations=1, **inputs):
     def act(job):
         (job.folder / "run").mkdir()
         text = "".join(json.dumps(line) + "\n" for line in lines)
         (job.folder / "run" / "log.jsonl").write_text(text)
         return {"step": lines[-1]["step"]}
 
-    settings = {"train": {"batch_size": batch_size}, "lines": lines}
+    settings = {"train": {"batch_size": batch_size, "iterations": iterations}, "lines": lines}
     return Stage(name=name, act=act, settings=settings, inputs=inputs)
 
 
@@ -64,14 +64,15 @@ def test_the_budget_of_a_policy_covers_its_iterations_without_the_base(tmp_path)
     assert (found.candidates, found.evaluations) == (20, 48)
 
 
-def test_online_dialogues_are_counted_by_step(tmp_path):
+@pytest.mark.parametrize(("iterations", "dialogues"), [(1, 480), (2, 240), (4, 144)])
+def test_online_dialogues_are_counted_by_step_and_iteration(iterations, dialogues, tmp_path):
     base = training("rft", [{"step": 1000, "loss": 1.0, "length": 9.0}], 8)
     lines = [{"step": step, "loss": 0.0, "completions/mean_length": 100.0} for step in (5, 10)]
-    policy = training("grpo", lines, 48, model=base)
+    policy = training("grpo", lines, 48, iterations, model=base)
     for stage in order(policy):
         stage.run(tmp_path)
     found = counted(policy, base, "grpo", tmp_path, evaluations=0)
-    assert (found.dialogues, found.steps, found.supervised) == (480, 10, 4800.0)
+    assert (found.dialogues, found.steps, found.supervised) == (dialogues, 10, 4800.0)
 
 
 def test_answers_of_a_self_teacher_count_as_candidates(tmp_path):

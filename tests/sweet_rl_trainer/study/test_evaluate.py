@@ -9,10 +9,11 @@ from msgspec.structs import replace
 pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
-from colbench.errors import DataError
+from colbench.config import RunConfig
+from colbench.errors import DataError, UserError
 from colbench.rollout import Failure
 from colbench.run_folder import RunFolder
-from sweet_rl_trainer.study.evaluate import outcomes
+from sweet_rl_trainer.study.evaluate import exchange, outcomes
 
 
 @pytest.fixture
@@ -73,3 +74,11 @@ def test_an_incomplete_evaluation_is_refused(collected, evaluated):
         match=rf"{folder} contains 6 of 8 dialogues; delete {folder} to run the stage again",
     ):
         outcomes(folder)
+
+
+def test_an_error_of_an_exchange_begins_with_the_folder_of_its_stage(tmp_path):
+    stage = exchange(None, None, RunConfig(tasks="bundled:nothing", max_turns=2))
+    with pytest.raises(UserError) as error:
+        stage.run(tmp_path)
+    beginning = f"{stage.folder(tmp_path)}: running the dialogues failed with exit code 2; see "
+    assert str(error.value).startswith(beginning)

@@ -63,21 +63,14 @@ def expected_logprobs(parts):
     ]
 
 
-def test_the_cache_keeps_one_weighted_sum_for_each_trajectory(tmp_path):
+@pytest.mark.parametrize("share", [False, True])
+def test_the_cache_keeps_one_weighted_sum_for_each_trajectory(tmp_path, share):
     cache = open_cache(tmp_path)
-    cache.fill(PAIRS, fake_logprobs, budget=40)
+    cache.fill(PAIRS, fake_logprobs, budget=40, share=share)
     for parts in (parts for pair in PAIRS for parts in pair):
         weights = [weight for part in parts for weight in part.token_weights if weight]
         expected = sum(w * v for w, v in zip(weights, expected_logprobs(parts), strict=True))
         assert cache.get(parts).tolist() == pytest.approx([expected])
-
-
-@pytest.mark.parametrize("share", [False, True])
-def test_the_kind_tokens_keeps_the_log_probability_of_each_counted_token(tmp_path, share):
-    cache = open_cache(tmp_path)
-    cache.fill(PAIRS, fake_logprobs, kind="tokens", budget=40, share=share)
-    for parts in (parts for pair in PAIRS for parts in pair):
-        assert cache.get(parts, "tokens").tolist() == pytest.approx(expected_logprobs(parts))
 
 
 def test_another_cache_in_the_folder_does_not_recompute_known_values(tmp_path):
@@ -114,14 +107,13 @@ def test_the_key_depends_on_kind_ids_weights_and_split_into_sequences():
     one = Sequence([1, 2, 3], [0, 0.5, 0])
     keys = [
         content_key([one], "sum"),
-        content_key([one], "tokens"),
+        content_key([one], "value"),
         content_key([one._replace(ids=[1, 2, 4])], "sum"),
         content_key([one._replace(token_weights=[0, 0.25, 0])], "sum"),
-        content_key([one._replace(token_weights=[0, 0.5, 0.5])], "tokens"),
+        content_key([one._replace(token_weights=[0, 0.5, 0.5])], "sum"),
         content_key([Sequence([1, 2], [0, 0.5]), Sequence([3], [0])], "sum"),
     ]
     assert len(set(keys)) == len(keys)
-    assert content_key([one._replace(token_weights=[0, 9.0, 0])], "tokens") == keys[1]
 
 
 def test_an_incomplete_line_is_removed_and_recomputed(tmp_path):

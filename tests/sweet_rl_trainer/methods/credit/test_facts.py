@@ -8,6 +8,7 @@ from itertools import product
 import pytest
 from msgspec.structs import replace
 
+from colbench.asking.opening import opening
 from colbench.domains.backend.scorer import UnitTestScorer
 from colbench.errors import DataError
 from colbench.facts.human import answer
@@ -82,6 +83,14 @@ def test_the_potential_follows_the_facts_told_and_ends_at_1(tasks):
                 assert facts_told(state) == told
                 assert potential([state]) == [table.share(told)]
         assert potential([state]) == [1.0]
+
+
+def test_a_first_message_with_all_decisions_reveals_them_but_the_request_reveals_none(tasks):
+    for task in tasks:
+        assert facts_told(start(task)) == set()
+        told = State(task=task, messages=(Message(role="user", content=opening(task, "all")),))
+        assert facts_told(told) == set(guess_table(task).hidden)
+        assert FactsPotential(told_later=0.0)([told]) == [1.0]
 
 
 def test_an_unanswered_question_leaves_the_potential_unchanged(tasks):

@@ -66,7 +66,7 @@ def test_a_state_without_a_potential_has_no_scaled_potential():
 @pytest.mark.parametrize(
     ("ends", "said"),
     [
-        (ENDS[: FEWEST - 1], r"9 answered dialogues have a potential; 10 are needed"),
+        (ENDS[: FEWEST - 1], r"9 answers have a potential; 10 are needed"),
         (
             [(each, -reward) for each, reward in ENDS],
             r"does not rise with the potential \(slope -0.312\)",

@@ -7,12 +7,18 @@ from collections import Counter
 import pytest
 from msgspec.structs import replace
 
+from colbench.asking.opening import opening
 from colbench.errors import UserError
 from colbench.messages import ANSWER_MARKER, Message
 from colbench.stats import mean_interval
 from colbench.task import Fact, Hidden, Task
 from sweet_rl_trainer.data.trajectories import Trajectory
-from sweet_rl_trainer.methods.critic.states import known_states, preference, right_answer
+from sweet_rl_trainer.methods.critic.states import (
+    known_states,
+    preference,
+    right_answer,
+    still_hidden,
+)
 from sweet_rl_trainer.methods.ranking.turns import Candidates, Reply, Turn
 
 LATE = "The last day is not late."
@@ -88,6 +94,16 @@ def test_a_state_is_a_turn_after_all_hidden_facts_were_told():
     }
 
 
+def test_everything_is_known_at_once_if_the_first_message_says_it():
+    asked = a_dialogue("at once", TWIN, ("Sure?", "I don't know."))
+    request = Message(role="user", content=opening(TWIN, "all"))
+    at_once = replace(asked, messages=(request, *asked.messages[1:]))
+    assert list(still_hidden(at_once, TWIN)) == [0, 0]
+    assert list(still_hidden(asked, TWIN)) == [2, 2]
+    states = known_states([at_once, *OTHERS], TASKS)
+    assert [each.turn.name for each in states] == ["at once, turn 2", "twin, turn 4"]
+
+
 def test_the_right_answer_is_compared_with_questions_of_the_task_then_its_family():
     states = known_states([WHOLE, *OTHERS], TASKS, questions=9)
     answer = f"{ANSWER_MARKER}\n{REFERENCE.strip()}"
@@ -124,6 +140,21 @@ def test_a_state_requires_another_question():
     assert known_states([WHOLE, *OTHERS], {}) == []
     with pytest.raises(UserError, match="0 questions; expected at least 1"):
         known_states([WHOLE], TASKS, questions=0)
+
+
+def test_the_diagnosis_says_why_it_has_no_states(chat, make_scorer, byte_model):
+    from sweet_rl_trainer.methods.critic.diagnosis import Asked
+    from sweet_rl_trainer.pipeline.read import read
+
+    recipe = read("tiny-cpu", ["critic.max_length=8"])
+    scorer = make_scorer(byte_model())
+    critic = Asked(recipe=recipe, row_tokens=512, chat=chat, critic=scorer, reference=scorer)
+    missing = {}
+    assert critic.states([WHOLE, *OTHERS], TASKS, missing) is None
+    reason = "in all 3 states, the answer or every question is too long (critic.max_length)"
+    assert missing == {"states": reason}
+    assert critic.states([WHOLE], TASKS, missing) is None
+    assert missing == {"states": "no state qualifies (states without a further question: 2)"}
 
 
 def test_the_answer_has_a_code_fence_if_most_answers_have_one():

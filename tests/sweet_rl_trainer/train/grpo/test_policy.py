@@ -160,7 +160,9 @@ async def test_an_error_in_a_round_is_raised_when_the_sampler_closes():
 async def test_a_dialogue_that_is_too_long_is_an_agent_error():
     sampler, asked = rounds([[1]], dialogues=1, room=2)
     async with sampler:
-        with pytest.raises(AgentError, match="3 tokens leave no room"):
+        with pytest.raises(
+            AgentError, match="3 tokens leave no room for a reply of max_new_tokens"
+        ):
             await sampler.sample([1, 2, 3], "0")
     assert asked == []
 
