@@ -206,11 +206,14 @@ def test_a_blocking_async_function_is_located_and_the_run_ends(tmp_path: Path, h
     (tmp_path / "holds.py").write_text(HOLDS_UP.replace("HOLD", hold))
     command = [sys.executable, "-m", "colbench.cli", "eval", "--agent", "holds.py:agent"]
     flags = ["--dialogue-timeout", "1.5", "--limit", "5", "--out", "run"]
-    subprocess.run([*command, *flags], cwd=tmp_path, timeout=60, check=True, capture_output=True)
+    ended = subprocess.run(
+        [*command, *flags], cwd=tmp_path, timeout=60, check=False, capture_output=True
+    )
     rollouts = read_rollouts(tmp_path / "run" / "rollouts.jsonl")
     reasons = [rollout.failure.reason for rollout in rollouts if rollout.failure]
     assert any("holds.py:8 blocked the event loop" in reason for reason in reasons)
     assert others is None or len(reasons) == 1 + others
+    assert ended.returncode == (len(reasons) == len(rollouts)), ended.stderr
 
 
 @pytest.mark.slow
@@ -223,7 +226,7 @@ def test_a_run_with_a_function_that_hangs_ends(tmp_path: Path):
     ended = subprocess.run(
         [*command, *flags], cwd=tmp_path, timeout=100, check=False, capture_output=True, text=True
     )
-    assert ended.returncode == 0, ended.stderr
+    assert ended.returncode == 1, ended.stderr
     assert "agent failed 2 no answer in time" in " ".join(ended.stdout.split())
 
 
