@@ -24,7 +24,8 @@ def opening(task: Task, told: Told) -> str:
     decisions = task.hidden.facts or get_domain(task.domain).decisions(task)
     if not decisions:
         raise UserError(
-            f"--told all: the hidden decisions of {task.id} are not known; use --told asked, or choose tasks with facts"
+            f"--told all: the hidden decisions of {task.id} are not known; use --told asked, or choose tasks whose "
+            "decisions are known"
         )
     hidden = " ".join(fact.statement for fact in decisions if not fact.stated)
     found = SIGNATURE.search(task.request)

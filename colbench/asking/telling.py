@@ -38,11 +38,13 @@ Literals = frozenset[object]
 
 
 class Heard(Struct, frozen=True, kw_only=True):
-    """A reply or a fact's statement: its text, and the hidden numbers and texts (`literals`) and word stems in it."""
+    """The content of a human's reply or of a fact's statement, for comparing the two."""
 
     text: str
     literals: Literals
+    """The numbers and strings in the text that the reference contains but the request does not."""
     stems: frozenset[str]
+    """The stems of all words of the text."""
 
 
 def told(task: Task, said: str, reply: str) -> tuple[Fact, ...]:

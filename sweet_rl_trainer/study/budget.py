@@ -1,4 +1,4 @@
-"""The budget used by a policy, counted from the output of its stages."""
+"""The dialogues, steps and time used to train a policy, counted from the output of the pipeline's stages."""
 
 from __future__ import annotations
 

@@ -55,7 +55,10 @@ def to_trajectory(rollout: Rollout, write: Write) -> Trajectory:
 
 
 def to_rollout(trajectory: Trajectory, read: Read, *, domain: str, run: str) -> Rollout:
-    """Return the unscored rollout of a trajectory; `run` is the digest of the run's pins."""
+    """Return the unscored rollout of a trajectory; `read` returns the text of a blob.
+
+    `run` is the digest in the bundle's lock, which becomes part of the rollout's key.
+    """
 
     def text(words: Words) -> str:
         return words if isinstance(words, str) else read(words)

@@ -212,11 +212,12 @@ def verify_for_store(
 
 
 def _matching_tasks(bundle: Bundle, run: RunConfig | None, sources: Sequence[str]) -> list[Task]:
-    """Return the tasks of the bundle's own source if an installed domain provides it, else of the matching source.
+    """Return the tasks with which to verify a bundle.
 
-    A source matches if the tasks that the run selects have the hash in the bundle's lock. `run`: the run's
-    configuration; None if it is invalid, in which case the bundle is refused with any tasks. Raises UserError if no
-    source matches.
+    If an installed domain provides the task source that the bundle names, its tasks are returned. Otherwise, they are
+    the tasks of the first source in `sources` from which the run selects tasks with the hash in the bundle's lock.
+    `run` is the run's configuration. If it is None (invalid), the tasks of the first source are returned unchecked,
+    because the bundle is refused anyway. Raises UserError if no source provides the tasks.
     """
     from colbench.plugins import resolve_tasks
     from colbench_leaderboard.bundle.refused import shown

@@ -72,7 +72,10 @@ def bundle_folder(store: Path, bundle: str) -> Path:
 
 
 def verified_folder(store: Path, bundle: str, receipt: str) -> Path:
-    """Return the folder of the entry's receipt whose hash is `receipt`. Raises errors as `entry_folder` does."""
+    """Return the folder with one receipt of an entry and its scores. Raises the same errors as `entry_folder`.
+
+    `bundle` is the digest of the entry's bundle, and `receipt` the SHA-256 of its receipt.
+    """
     return _unlinked(store, store / ENTRIES / bundle / VERIFIED / receipt)
 
 

@@ -50,8 +50,8 @@ class Scorers:
     ) -> None:
         """Prepare the scorers.
 
-        `base` is the critic's initial model, and `references` the folder of its cached values. For a critic that sees
-        pages, `pictures` is the folder of the pages' pictures.
+        `base` is the critic's initial model, and `references` the folder of the cached values of both models. For a
+        critic that sees pages, `pictures` is the folder of the pages' pictures.
         """
         self._settings = recipe.table(CriticSettings).train
         self._adapters = recipe.lora
