@@ -17,6 +17,7 @@ ColBenchError
 
 from __future__ import annotations
 
+import signal
 import sysconfig
 import traceback
 from collections.abc import Iterator, Sequence
@@ -163,6 +164,11 @@ def describe_exception(error: BaseException) -> str:
         [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]
     )
     return f"{type(error).__name__}{': ' if text else ''}{text}{f' ({place})' if place else ''}"
+
+
+def memory_hint(code: int) -> str:
+    """Return the likely reason why a process ended with an exit code, if this code is that of SIGKILL; else ""."""
+    return ", which happens when the system runs out of memory" if -code == signal.SIGKILL else ""
 
 
 def place_of(frames: Sequence[tuple[str, int]]) -> str:

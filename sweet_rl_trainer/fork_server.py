@@ -28,7 +28,7 @@ from typing import NoReturn
 import msgspec
 from msgspec import Struct
 
-from colbench.errors import WorkerError
+from colbench.errors import WorkerError, memory_hint
 
 PRELOADED = (
     "transformers.models.llama.modeling_llama",
@@ -93,12 +93,9 @@ class ForkServer:
     def _obituary(self) -> str:
         """Wait for the server to exit, and describe how it ended."""
         code = self._process.wait()
-        why = (
-            ", which happens when the system runs out of memory" if -code == signal.SIGKILL else ""
-        )
         return (
-            f"the process that starts the stages of a training run ended with code {code}{why}; repeat the command to "
-            "continue"
+            f"the process that starts the stages of a training run ended with code {code}{memory_hint(code)}; repeat "
+            "the command to continue"
         )
 
     def _close(self) -> None:

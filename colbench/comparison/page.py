@@ -192,7 +192,7 @@ def _stack_title(run: RunName, outcomes: dict[str, int]) -> str:
 def _charts(comparison: Comparison, found: DomainComparison) -> Iterator[tuple[str, Markup]]:
     """Yield the title and the chart of the headline measure against each of the `COSTS` that every run has.
 
-    If no dialogue is scored, there is no headline measure, and nothing is yielded.
+    Yield nothing if no dialogue is scored, because the headline measure is then missing.
     """
     headline = next((each for each in found.measures if each.name == found.headline), None)
     if headline is None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import socket
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
 
-from colbench.errors import UserError
+from colbench.errors import UserError, memory_hint
 
 _BOOT = (
     "import sys; sys.path[:] = sys.argv[3:]; "
@@ -90,8 +89,7 @@ class WorkerProcess:
 def _obituary(code: int) -> str:
     if code >= 0:
         return f"a process of the run ended with code {code}"
-    short = ", which happens when the system runs out of memory" if -code == signal.SIGKILL else ""
-    return f"a process of the run was ended by signal {-code}{short}"
+    return f"a process of the run was ended by signal {-code}{memory_hint(code)}"
 
 
 def _path() -> list[str]:

@@ -121,7 +121,7 @@ class AiohttpTransport:
 class OpenAITransport:
     """The transport through the official package, which reads settings such as proxies from the environment.
 
-    The package's own retries are turned off. If there is no key, no `Authorization` header is sent. The only paths are
+    The package's own retries are turned off. Without a key, requests have no `Authorization` header. The only paths are
     `/chat/completions` for `post` and `/models` for `get`.
     """
 
