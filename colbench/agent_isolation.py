@@ -2,7 +2,8 @@
 
 ColBench's own agents, and agents given as objects, run in the process of the run. A third-party Python agent runs in a
 separate process, unless `in_process` is set; this process is isolated if the machine supports isolation. A program
-(`cmd:`) is isolated only if `agent_sandbox` is set. docs/agent-sandbox.md describes what an agent is isolated from.
+(`cmd:`) is isolated only if `agent_sandbox` is set. An agent at a URL runs on another server. docs/agent-sandbox.md
+describes what an agent is isolated from.
 """
 
 from __future__ import annotations
@@ -72,15 +73,17 @@ def isolate(agent: object, config: RunConfig, out: Path | None) -> str:
     """Isolate the agent as configured. Return a description of what it may still reach, or "" if it is not isolated.
 
     If `agent_sandbox` is not set, a Python agent in its own process is still isolated from the tasks. If that is
-    impossible, a warning is logged, and `agent_write` has no effect. Raises UserError if `agent_sandbox` is set and the
-    agent cannot be isolated, if a folder of `agent_write` does not exist or is hidden from agents, or if `agent_write`
-    is set for an agent that is not third-party Python code.
+    impossible, a warning is logged, and `agent_write` has no effect. `agent_write` also has no effect if `in_process`
+    is set. Raises UserError if `agent_sandbox` is set and the agent cannot be isolated, if `agent_write` is set for an
+    agent that is not a Python agent in its own process, or if a folder of `agent_write` does not exist or is hidden
+    from agents.
     """
     if config.agent_sandbox:
         return _shut_in(agent, config, out)
     if config.agent_write and not (config.in_process or isinstance(agent, PythonAgent)):
         raise UserError(
-            "--agent-write: applies only to a Python agent of yours; remove --agent-write"
+            "--agent-write: applies only to a Python agent in its own process, which --agent names by a spec such as "
+            "my_agent.py:MyAgent; remove --agent-write"
         )
     if isinstance(agent, PythonAgent):
         try:
@@ -94,7 +97,10 @@ def isolate(agent: object, config: RunConfig, out: Path | None) -> str:
 
 
 def process_of(agent: object) -> str:
-    """Return where an agent runs, for the run's record: this process, its own process, a program, or another server."""
+    """Return where an agent runs, for the run's record: this process, its own process, a program, or another server.
+
+    For an agent in its own process, and for a program, the text also says if it is isolated.
+    """
     if not isinstance(agent, OutsideAgent):
         return IN_PROCESS
     if not isinstance(agent, CommandAgent):
@@ -128,8 +134,8 @@ def _writable(config: RunConfig, hidden: Hidden) -> list[Path]:
             raise UserError(f"--agent-write {given}: the folder {folder} does not exist")
         if hidden.holds(folder) or hidden.is_checkout(folder):
             raise UserError(
-                f"--agent-write {given}: this folder is hidden from agents because it holds "
-                "tasks or runs; choose another folder"
+                f"--agent-write {given}: this folder is hidden from agents, because it contains tasks or runs, or is "
+                "inside a folder with tasks or runs; choose another folder"
             )
     return folders
 
@@ -156,8 +162,8 @@ def _shut_in(agent: object, config: RunConfig, out: Path | None) -> str:
 
     if not isinstance(agent, CommandAgent):
         raise UserError(
-            f"--agent-sandbox: only a program, or a Python agent that is not ColBench's own, can be isolated; --agent "
-            f"{config.agent} runs in this process or on another server"
+            f"--agent-sandbox: only a program (cmd:COMMAND), or your own Python agent named by a spec such as "
+            f"my_agent.py:MyAgent, can be isolated; the agent {config.agent} runs in this process or on another server"
         )
     if reason := why_not():
         raise UserError(

@@ -36,7 +36,7 @@ class Job(Struct, frozen=True, kw_only=True):
 
 
 class ReplyCount:
-    """The number of the agent's replies in the dialogues of a run, finished or not."""
+    """The number of the agent's replies in this attempt at a run, in finished and unfinished dialogues."""
 
     def __init__(self) -> None:
         self.elsewhere: dict[object, int] = {}
@@ -172,7 +172,10 @@ class CellQueue(Stops):
         lost = failure is not None and failure.boundary in {"endpoint", "simulator"}
         self._unanswered = self._unanswered + 1 if lost else 0
         if failure and self._unanswered >= GIVE_UP_AFTER:
-            reason = f"{GIVE_UP_AFTER} dialogues in a row failed; {failure.reason}"
+            reason = (
+                f"{GIVE_UP_AFTER} dialogues in a row failed because of a model server or the human; the last failure: "
+                f"{failure.reason}"
+            )
             self.stop(EndpointError(reason))
 
     def finished(self, rollout: Rollout) -> None:

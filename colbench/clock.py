@@ -178,7 +178,7 @@ class Clock:
         """Return the error for a speaker that exceeded its time limit."""
         if not detail and self.blocked > self.limit / 2:
             detail = (
-                f"{self.place} blocked the event loop: use asyncio.to_thread or a plain function"
+                f"{self.place} blocked the event loop; run the blocking code with asyncio.to_thread"
             )
         return self.error(f"no answer in time{': ' if detail else ''}{detail}", kind="timeout")
 
@@ -215,7 +215,8 @@ class Clock:
     def _leave(self) -> None:
         if self._task and self.abandon:
             place = place_of(list(_suspended(self._task)))
-            self.abandon(self.late(f"{place} catches CancelledError, so the call was abandoned"))
+            detail = f"{place} did not end within {GRACE:g} s after CancelledError, so the call was abandoned"
+            self.abandon(self.late(detail))
 
 
 def seconds_left() -> float | None:

@@ -2,10 +2,10 @@
 
 Exit codes:
     0    done
-    1    a failure that the user did not cause, or an unsound result
+    1    an incomplete or bad result, such as an unscored dialogue, a failed check, or a server that cannot be reached
     2    a wrong command line or input
-    130  interrupted
-    143  a run stopped by SIGTERM
+    130  interrupted (Ctrl-C)
+    143  ended by SIGTERM
 """
 
 from __future__ import annotations

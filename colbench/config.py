@@ -55,17 +55,13 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = None
     in_process: Annotated[
         bool,
-        Option(
-            "agent",
-            "run a Python agent in this process, for debugging",
-            effect="execution",
-        ),
+        Option("agent", "run a Python agent in this process, for debugging", effect="execution"),
     ] = False
     agent_write: Annotated[
         tuple[str, ...],
         Option(
             "agent",
-            "folders that your Python agent may write to; it may read everything but the tasks",
+            "folders that your Python agent may write to; it may read most files, but not tasks and runs",
             metavar="FOLDER,…",
             effect="execution",
         ),
@@ -178,7 +174,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ),
     ] = None
     max_turns: Annotated[AtLeastOne, Option("run", "maximum turns per dialogue", metavar="N")] = 10
-    seed: Annotated[int, Option("run", "seed of every random choice in the run", metavar="N")] = 0
+    seed: Annotated[int, Option("run", "seed for the agent's random choices", metavar="N")] = 0
     concurrency: Annotated[
         AtLeastOne,
         Option("run", "dialogues in parallel", metavar="N", effect="execution"),
@@ -230,10 +226,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     scorers: Annotated[
         tuple[str, ...],
         Option(
-            "scoring",
-            "extra scorers from other packages",
-            metavar="NAME,…",
-            effect="execution",
+            "scoring", "extra scorers from other packages", metavar="NAME,…", effect="execution"
         ),
     ] = ()
     scoring: Annotated[
@@ -303,7 +296,13 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = 0
     sandbox_tier: Annotated[
         str | None,
-        Option("sandbox", "sandbox tier (default: strongest)", metavar="T", effect="execution"),
+        Option(
+            "sandbox",
+            "sandbox tier for answers that are code: T0 (strongest), T0b, T1, T1b or T2 (weakest)",
+            metavar="T",
+            effect="execution",
+            default="the strongest that works",
+        ),
     ] = None
     sandbox_packages: Annotated[
         tuple[str, ...],

@@ -37,12 +37,12 @@ LONGEST = 80
 
 
 class Problem(NamedTuple):
-    """A wrong value in a configuration: the path of its key, such as `critic.train.beta`, and why it is wrong."""
+    """A problem in a configuration: the path of a key, such as `critic.train.beta`, and what is wrong with it."""
 
     key: str
     reason: str
     given: str = ""
-    """The wrong value, as the end of a message: `, got 0`."""
+    """The wrong value, as the end of a message: `, got 0`; "" if no value is to be shown."""
 
     def __str__(self) -> str:
         return ": ".join(filter(None, (self.key, self.reason))) + self.given
@@ -84,14 +84,23 @@ def did_you_mean(
 ) -> str:
     """Return the end of a message: a hint that names the most similar known name, if any, then the text `then`.
 
-    The hint shows the known name between `before` and `after`.
+    A known name also counts as similar if `name` begins with it, as `evaluate` does with `eval`. The hint shows the
+    known name between `before` and `after`. Without a similar name and without `then`, return "".
     """
     found = {each.lstrip("-"): each for each in known}
-    near = get_close_matches(name.lstrip("-"), found, 1, SIMILAR)
+    name = name.lstrip("-")
+    near = get_close_matches(name, found, 1, SIMILAR)
+    near = near or _beginnings(name, found)
     if not near:
         return f"; {then}" if then else ""
     sentence = f" {then[0].upper()}{then[1:]}" if then else ""
     return f"; did you mean `{before}{found[near[0]]}{after}`?{sentence}"
+
+
+def _beginnings(name: str, known: Iterable[str]) -> list[str]:
+    """Return the known names with which `name` begins, the longest first."""
+    found = (each for each in known if len(each) >= SHORTEST and name.startswith(each))
+    return sorted(found, key=len, reverse=True)
 
 
 def did_you_mean_path(path: Path, others: Iterable[Path]) -> str:

@@ -56,5 +56,5 @@ def _require_unicode(place: str, value: object) -> None:
     except UnicodeEncodeError as cause:
         shown = ascii(value).strip("'")
         raise UserError(
-            f"{place}: not valid Unicode: {shown}; rename the file or folder"
+            f"{place}: not valid Unicode: {shown}; change the value, or rename the file or folder that it names"
         ) from cause

@@ -35,7 +35,11 @@ def add_output_flags(parser: argparse.ArgumentParser, *, document: str) -> None:
         action="store_true",
         help=f"print {document} as one JSON document; everything else goes to standard error",
     )
-    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    parser.add_argument(
+        "--quiet",
+        action="store_true",
+        help="print only errors and warnings; with --json, also the document",
+    )
 
 
 @contextmanager

@@ -19,7 +19,10 @@ LONGER = 3
 
 
 def is_copy(reference: Sequence[object], parts: Sequence[object]) -> bool:
-    """Return True if an answer's sequence of parts is nearly the same as the reference's."""
+    """Return True if an answer's sequence of parts is nearly the same as the reference's.
+
+    False if the reference has fewer than `LEAST` parts.
+    """
     if len(reference) < LEAST or not 1 / LONGER < len(parts) / len(reference) < LONGER:
         return False
     if reference == parts:

@@ -113,7 +113,7 @@ tasks = load_dataset("{repository}", "{first}", split="{SPLIT}")
 
 ## Columns
 
-`problem_description` is the request, the only text that an agent may see. `ground_truth`, `test_cases`, `facts` and
+`problem_description` is the request, the only column that an agent may see. `ground_truth`, `test_cases`, `facts` and
 `hidden_information` are hidden: scoring and the simulated human use them. Do not train on this set.
 
 ## Metrics

@@ -102,9 +102,9 @@ async def play(
     last message is the answer; see `Domain.committed`. `clock` limits the total time of the agent's replies; each reply
     of the human has the same limit. If an error is raised, `turns` contains the dialogue up to that point.
 
-    Raises AgentError if the agent fails, SimulatorError if the human fails, ScorerError if the domain cannot read the
-    answer, EndpointError if a model server does not respond or sends only empty replies up to the turn limit, and
-    UserError if a model server refuses the key or the URL.
+    Raises AgentError if the agent fails, SimulatorError if the human fails, RenderError if the browser fails,
+    ScorerError if the domain cannot read the answer, EndpointError if a model server does not respond or sends only
+    empty replies up to the turn limit, and UserError if a model server refuses the key or the URL.
     """
     images = getattr(agent, "accepts_images", False)
     dialogue = Dialogue(
@@ -149,9 +149,10 @@ class Dialogue:
         """Process the agent's reply, which took `seconds`, and get the human's reply unless the dialogue has ended.
 
         Raises AgentError if the reply is not a valid message, ScorerError if the domain cannot read the answer, and
-        SimulatorError if the human fails or takes longer than the limit of the agent's `clock`. Raises EndpointError if
-        all of the agent's replies up to the turn limit were empty replies of a model server, or if the human's model
-        server does not respond, and UserError if that server refuses the key or the URL.
+        SimulatorError if the human fails or takes longer than the limit of the agent's `clock`. Raises RenderError if
+        the browser in which the human looks at pages fails. Raises EndpointError if all of the agent's replies up to
+        the turn limit were empty replies of a model server, or if the human's model server does not respond, and
+        UserError if that server refuses the key or the URL.
         """
         move = read_move(reply)
         self.turns.append(move.turn(seconds))
@@ -182,7 +183,7 @@ class Dialogue:
     def _refuse_silence(self) -> None:
         """Raise EndpointError if all of the agent's replies were empty replies of a model server; they are not scored.
 
-        Accept a dialogue with recorded tokens, because empty replies are then the policy's own behavior.
+        Accept a dialogue with recorded tokens, because training must see the empty replies of the trained model.
         """
         if not all(is_empty(turn) and turn.agent_delivery for turn in self.turns):
             return
@@ -272,7 +273,7 @@ def read_reply(reply: object) -> Message:
 
 
 def read_move(reply: object) -> Move:
-    """Parse a reply into its message and, if present, its answer. Raises AgentError if it is not a message."""
+    """Parse a reply into its message and, if present, its answer. Raises AgentError if it is not a valid message."""
     reply = read_reply(reply)
     raw = clean(reply.content)
     thoughts, _, public = split_reply(raw)
@@ -321,8 +322,10 @@ async def listen(speak: Callable[[], Awaitable[T]], clock: Clock) -> tuple[T, fl
         task = asyncio.current_task()
         if task and task.cancelling():
             raise
-        raise RuntimeError("it canceled itself").with_traceback(cause.__traceback__) from cause
+        error = RuntimeError("the code canceled itself")
+        raise error.with_traceback(cause.__traceback__) from cause
     except BaseException as cause:
-        error = RuntimeError(f"it raised {type(cause).__name__}: {cause}".removesuffix(": "))
+        reason = f"the code raised {type(cause).__name__}: {cause}".removesuffix(": ")
+        error = RuntimeError(reason)
         raise error.with_traceback(cause.__traceback__) from cause
     return said, time.perf_counter() - start

@@ -118,7 +118,7 @@ class Resources:
 
 
 class Domain:
-    """Base class of domains. A subclass sets the attributes without a default and overrides the rest as needed."""
+    """Base class of domains. A subclass must set the attributes without a default, and override `scorer`."""
 
     name: ClassVar[str]
     """Name in task files, flags and reports, such as `backend`."""
@@ -153,7 +153,7 @@ class Domain:
     unjudged: ClassVar[str] = "no part of the reference could be compared"
     """Reason that a report gives for unscored answers if nothing failed."""
     example_request: ClassVar[str] = "Please make the {name} that I have in mind."
-    """Request in the dialogues of `colbench agents check`."""
+    """Request in the dialogues of `colbench agents check`; `{name}` stands for a made-up name."""
     example_reply: ClassVar[str] = "Take what is usual there; I have no wish of my own."
     """The human's reply in the dialogues of `colbench agents check`."""
     play_rules: ClassVar[str] = (
@@ -304,7 +304,8 @@ class Domain:
         """Raise RejectedError if a task that a model wrote cannot be used; `resources` have been started."""
         found = await check_reference(self.scorer(resources), task)
         if not found.sound:
-            raise RejectedError("fails", "; ".join(found.flaws) or "an empty answer scores")
+            reason = "; ".join(found.flaws) or "an empty answer does not score 0"
+            raise RejectedError("fails", reason)
 
     def sizes(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[int]]:
         """Return the sizes of the tasks' hidden parts for a datasheet, keyed by part and unit (`reference, lines`)."""
@@ -346,7 +347,10 @@ class Domain:
         raise UserError(f"the domain {self.name} has no prompt {name}")
 
     def agent_prompt(self, *, single_turn: bool, pictures: bool) -> str:  # noqa: ARG002
-        """Return the built-in system prompt of an agent; with `pictures`, the agent is shown pictures of its pages."""
+        """Return the built-in system prompt of an agent.
+
+        `single_turn`: the agent must answer at once. `pictures`: the agent is shown pictures of its pages.
+        """
         return self.prompt("agent_single_turn" if single_turn else "agent")
 
     @cached_property
@@ -378,11 +382,7 @@ class Domain:
 async def check_reference(scorer: Scorer, task: Task) -> TaskCheck:
     """Return the check of one task, which scores the reference and an empty answer."""
     own, blank = await scorer.score(task, task.hidden.reference), await scorer.score(task, "")
-    flaws = tuple(
-        f"the reference scores {score.value} in {mode} mode: {score.note}"
-        for mode, score in own.items()
-        if score.value != 1
-    )
+    flaws = tuple(_flaw(mode, score) for mode, score in own.items() if score.value != 1)
     worth = {mode: score.value for mode, score in own.items()}
     return TaskCheck(
         id=task.id,
@@ -392,3 +392,9 @@ async def check_reference(scorer: Scorer, task: Task) -> TaskCheck:
         blank=blank["default"].value,
         flaws=flaws,
     )
+
+
+def _flaw(mode: str, score: Score) -> str:
+    """Return what is wrong with the score of a reference."""
+    worth = "is not scored" if score.value is None else f"scores {score.value}"
+    return f"the reference {worth} in {mode} mode{': ' if score.note else ''}{score.note}"

@@ -48,9 +48,11 @@ server_error  HTTP 5xx, or a refusal known to be temporary
 malformed     the response could not be read
 rejected      the server refused this request (HTTP 4xx)
 context       the dialogue is longer than the model's context
-empty         every reply was empty: cut before its first word, filtered, or just empty
-exception     an exception in the agent's, the human's or the scorer's own code, or a crash of its program
-reply         the returned object is not a message
+empty         every reply of the agent was empty (cut before its first word, filtered, or just empty), or the model that
+              plays the human gave an empty reply or refused to reply
+exception     an exception in the agent's, the human's or the scorer's own code; a crash of a program or a process; or
+              another failure, such as that of the sandbox or the browser
+reply         the object that the agent or the human returned is not a valid message
 (empty text)  unknown: files of earlier versions do not record it
 """
 
@@ -60,11 +62,11 @@ class ColBenchError(Exception):
 
 
 class UserError(ColBenchError):
-    """The user's input is wrong; the message names the file, line or flag and the fix."""
+    """An error in the user's input. The message names the file, line or flag, and the fix."""
 
 
 class DataError(UserError):
-    """A file that ColBench was given to read is malformed."""
+    """An error in a file that ColBench was given to read: it is malformed, missing or unreadable."""
 
 
 class InUseError(UserError):
@@ -82,7 +84,7 @@ class BoundaryError(ColBenchError):
 
 
 class AgentError(BoundaryError):
-    """The agent under test failed. Its dialogue scores 0 and is not retried."""
+    """A failure of the agent under test. Its dialogue scores 0, and is repeated only if `retry_failed` selects it."""
 
     boundary: Boundary = "agent"
 
@@ -98,37 +100,37 @@ class TooLongError(Exception):
 
 
 class EndpointError(InfrastructureError):
-    """A model server, or another server that a client needs, could not be reached or gave no usable answer."""
+    """An error of a model server, or of another needed server, that cannot be reached or gives no usable answer."""
 
     boundary: Boundary = "endpoint"
 
 
 class SimulatorError(InfrastructureError):
-    """The simulated human failed. The error never appears in the dialogue."""
+    """A failure of the simulated human. The error never appears in the dialogue."""
 
     boundary: Boundary = "simulator"
 
 
 class SandboxError(InfrastructureError):
-    """The code sandbox itself failed (not the code of the answer inside it), or an agent cannot be isolated."""
+    """A failure of the code sandbox itself (not of the answer's code inside it), or of the isolation of an agent."""
 
     boundary: Boundary = "sandbox"
 
 
 class RenderError(InfrastructureError):
-    """The browser itself failed (not the page inside it)."""
+    """A failure of the browser itself (not of the page inside it)."""
 
     boundary: Boundary = "render"
 
 
 class ScorerError(InfrastructureError):
-    """The scorer failed."""
+    """A failure of the scorer."""
 
     boundary: Boundary = "scorer"
 
 
 class WorkerError(InfrastructureError):
-    """A process of a run was lost, for example because the system killed it."""
+    """The loss of a process of a run, for example because the system killed it."""
 
     boundary: Boundary = "worker"
 
@@ -181,6 +183,6 @@ def place_of(frames: Sequence[tuple[str, int]]) -> str:
 
 
 def is_installed(file: str) -> bool:
-    """Return True if a file belongs to an installed package or to the standard library."""
+    """Return True if a file belongs to an installed package or the standard library, or is code such as `<string>`."""
     installed = {"site-packages", "dist-packages"} & set(Path(file).parts)
     return bool(installed) or file.startswith(("<", sysconfig.get_path("stdlib")))

@@ -89,11 +89,12 @@ class Observer:
 
 
 class Evaluation:
-    """One run. The constructor loads tasks, agent and human, and checks the settings; it starts nothing.
+    """One run. The constructor loads tasks, agent and human, and checks the settings. It does not start the run.
 
-    `agent`, `human` and `tasks` given as objects replace those of the configuration. Without `out` the folder is
-    `runs/AGENT-TASKS-DIGEST`. Dialogues of an earlier attempt are run again if a reason in `retry_failed` matches them;
-    see `colbench.failures`. Raises UserError, which names the flag or field to fix, if a setting is wrong.
+    An agent outside this process is started or called once, to ask for its description. `agent`, `human` and `tasks`
+    given as objects replace those of the configuration. Without `out` the folder is `runs/AGENT-TASKS-DIGEST`.
+    Dialogues of an earlier attempt are run again if a reason in `retry_failed` matches them; see `colbench.failures`.
+    Raises UserError, which names the flag or field to fix, if a setting is wrong.
     """
 
     def __init__(
@@ -298,7 +299,7 @@ async def evaluate_async(
             programming.
         human: A spec, as for `--human`, or an object with `async def respond(task, messages)`.
         out: The run's folder. If the folder contains part of the same run, the run is resumed. Without `out`, the run
-            is kept in a temporary folder that is deleted together with the returned object; see `Run.save`.
+            is in a temporary folder, deleted with the returned object, or if an error is raised; see `Run.save`.
         observer: Receives the events of the run.
         retry_failed: Reasons for failures, such as `["timeout"]`. Dialogues in `out` that failed for one of these
             reasons are run again. A reason is a boundary, a kind of failure, `boundary:kind`, or a delivery problem of
@@ -308,8 +309,8 @@ async def evaluate_async(
     Raises:
         UserError: An argument is wrong, which the message names, or a model server refuses the key or the URL.
         EndpointError: `cell_queue.GIVE_UP_AFTER` dialogues in a row failed because of a model server or the human.
-            Finished dialogues are in `out`; the same call resumes the run. A single such failure raises nothing: it is
-            recorded in the rollout.
+            If `out` is set, finished dialogues are kept, and the same call resumes the run. A single such failure
+            raises nothing: it is recorded in the rollout.
         AgentError: The first `BROKEN_AFTER` settled dialogues all failed in the agent's own code.
     """
     specs = {"agent": agent, "tasks": tasks, "human": human}

@@ -36,7 +36,10 @@ def official_row(task: Task) -> dict[str, Any]:
 
 
 def table_row(task: Task) -> dict[str, Any]:
-    """Return a task as a row with all columns of ColBench's schema; values that the task lacks are empty."""
+    """Return a task as a row with all columns of ColBench's schema; values that the task lacks are empty.
+
+    `domain` is also empty if it follows from the other columns, as in the official files.
+    """
     row = row_from_task(task)
     facts = [
         {field: getattr(fact, field) for field in fact.__struct_fields__}

@@ -22,7 +22,10 @@ KNOWN = tuple(dict.fromkeys((*BOUNDARIES, *KINDS, *REPLIES)))
 
 
 def read_reasons(reasons: str | Sequence[str], place: str = "retry_failed") -> tuple[str, ...]:
-    """Return the reasons in a list or a comma-separated string. Raises UserError for anything else."""
+    """Return the reasons in a list or a comma-separated string.
+
+    Raises UserError, which begins with `place`, for any other value and for an unknown reason.
+    """
     words = reasons.split(",") if isinstance(reasons, str) else reasons
     if not isinstance(words, Sequence) or not all(isinstance(word, str) for word in words):
         raise UserError(f"{place}: expected a reason or a list of reasons, got {reasons!r}")
@@ -56,7 +59,10 @@ def matches(rollout: Rollout, reasons: Iterable[str]) -> bool:
 
 
 def kind_of(failure: Failure) -> str:
-    """Return the kind of a failure; for files of earlier versions without a kind, derive it from the reason."""
+    """Return the kind of a failure; for files of earlier versions without a kind, derive it from the reason.
+
+    Return "" if it cannot be derived.
+    """
     if failure.kind:
         return failure.kind
     if failure.reason.startswith("no answer in time"):
@@ -83,14 +89,14 @@ def broken_agent(rollouts: Iterable[Rollout]) -> str:
         return ""
     where = "in the agent's own code" if own else "because of the agent"
     return (
-        f"every dialogue so far ({failures}) failed {where}: {reason}; fix the agent, "
+        f"every dialogue so far ({failures}) failed {where}, for example: {reason}; fix the agent, "
         "and use a new --out, because a run belongs to one version of the agent's code; if the code is unchanged, "
         "add --retry-failed agent"
     )
 
 
 def is_own_fault(failure: Failure) -> bool:
-    """Return True for a fault of the agent's own code: an exception, a crash, or a reply that is not a message."""
+    """Return True for a fault of the agent's own code: an exception, a crash, or a reply that is not valid."""
     return failure.boundary == "agent" and kind_of(failure) in OWN_FAULTS
 
 

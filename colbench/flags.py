@@ -21,10 +21,10 @@ from colbench.options import Setting
 
 PREFIX = "COLBENCH_"
 OTHER_VARIABLES = {
-    "COLBENCH_CACHE": "cache folder for tasks, renders and weights (default: ~/.cache/colbench)",
-    "COLBENCH_OFFICIAL_DIR": "folder with the official files, used instead of the Hub",
-    "COLBENCH_VLLM": "executable of vLLM for vllm: agents (default: the one next to Python, else the one on PATH)",
-    "COLBENCH_OFFICIAL_DATA": "folder with real task rows, for tests and benchmarks",
+    "COLBENCH_CACHE": "cache folder for tasks, renders and weights (default: colbench in XDG_CACHE_HOME or ~/.cache)",
+    "COLBENCH_OFFICIAL_DIR": "folder with the files of the official tasks and of WebSight, used instead of the Hub",
+    "COLBENCH_VLLM": "executable of vLLM for vllm: agents and humans (default: next to Python, else on PATH)",
+    "COLBENCH_OFFICIAL_DATA": "folder with rows of the official tasks, only for ColBench's own tests and benchmarks",
 }
 """Environment variables that are not fields of RunConfig."""
 CONFIG_HELP = (

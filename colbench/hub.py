@@ -19,7 +19,7 @@ CLIENTS = ("httpx", "httpcore", "requests", "urllib3")
 
 
 def check_repository(repository: str) -> None:
-    """Raise UserError unless this can be the name of a repository with its owner."""
+    """Raise UserError unless `repository` is a valid name of the form OWNER/NAME."""
     from huggingface_hub.errors import HFValidationError
     from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
@@ -37,7 +37,7 @@ def push(dataset: datasets.Dataset, repository: str, *, private: bool | None = N
 
     `private`: visibility of the repository if it is created; with None, it is public unless its owner's settings say
     otherwise. Raises UserError if `repository` is malformed, if the hub refuses the upload, or if the upload fails on
-    this machine; EndpointError if the hub cannot be reached.
+    this machine; EndpointError if the hub cannot be reached or answers with HTTP 5xx.
     """
     check_repository(repository)
     try:
@@ -86,7 +86,8 @@ def _explain(repository: str, cause: Exception) -> ColBenchError:
     if status is None and not _is_connection_error(cause):
         return UserError(f"{repository}: the upload failed: {type(cause).__name__}: {reason}")
     if status is None or status >= 500:
-        return EndpointError(f"{repository}: {ENDPOINT} cannot be reached: {reason}")
+        problem = "cannot be reached" if status is None else "failed"
+        return EndpointError(f"{repository}: {ENDPOINT} {problem}: {reason}")
     remedy = f"; {LOGIN}" if status in (401, 403) else ""
     return UserError(f"{repository}: {ENDPOINT} refused the upload: {reason}{remedy}")
 

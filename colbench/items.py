@@ -1,4 +1,4 @@
-"""Items of source code that a reply can give away: names, numbers, texts, and runs of tokens.
+"""Items of source code that a reply can give away: names, numbers, texts, and sequences of tokens.
 
 `source_items` splits any source into tokens. Domains with their own language (Python, HTML) use better parsers; see
 `Domain.items`.
@@ -14,7 +14,7 @@ from msgspec import Struct
 from colbench.rollout import Leak
 
 NGRAM = 4
-"""Number of tokens in a run; runs of this length rarely occur in plain English by chance."""
+"""Number of tokens in an n-gram; sequences of this length from a source rarely occur in plain English by chance."""
 TRIVIAL_NUMBERS = frozenset({0.0, 1.0})
 
 TOKEN = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?|[^\w\s]")
@@ -110,7 +110,7 @@ def split_words(text: str) -> Words:
 
 
 def ngrams(text: str) -> Iterator[Words]:
-    """Return all runs of `NGRAM` consecutive tokens in a text, in lower case."""
+    """Return all sequences of `NGRAM` consecutive tokens in a text, in lower case."""
     tokens = list(map(str.lower, TOKEN.findall(text)))
     return zip(*(tokens[start:] for start in range(NGRAM)), strict=False)
 

@@ -13,7 +13,7 @@ identifiers      names the code defines or uses, said as      class names, said 
 literals         numbers by value ("15 percent" says 0.15,    the visible texts, as sequences of words
                  0.85 and 1.15) and texts as sequences of
                  words; not 0, 1, True, False, None
-n-grams          runs of four tokens (words and marks) of the source, in every domain; they reveal quoting
+n-grams          sequences of four tokens (words, numbers and marks) of the source; they reveal quoting
 
 Each domain decides which items a source has (`Domain.items`). All functions are pure.
 """
@@ -54,9 +54,10 @@ def audit_turns(task: Task, turns: Iterable[Turn]) -> tuple[Turn, ...]:
 
     The leak is the share of the hidden items (`hidden_items`) that the human's reply revealed for the first time. An
     item does not count if the human or the agent had already mentioned it, or if the agent had asked for it. So the
-    leaks of a dialogue add up to the share revealed in the whole dialogue. Turns without a reply stay unchanged, as do
-    all turns of a domain in which the human is expected to state the content of the answer (`Domain.audited`). Only the
-    first `AUDITED` characters of a message are read, because a one-megabyte message would delay all other dialogues.
+    leaks of a dialogue add up to the share revealed in the whole dialogue. Turns without a reply stay unchanged. So do
+    all turns of a domain whose `Domain.audited` is False: there, the human is expected to state the content of the
+    answer. Only the first `AUDITED` characters of a message are read, because a one-megabyte message would delay all
+    other dialogues.
     """
     if not get_domain(task.domain).audited:
         return tuple(turns)

@@ -166,7 +166,7 @@ class LoopWatch:
         if seconds >= WARNED and place not in self._warned:
             self._warned.add(place)
             logger.warning(
-                "%s has blocked the event loop for %.0f s: use asyncio.to_thread or a plain function",
+                "%s has blocked the event loop for %.0f s; run the blocking code with asyncio.to_thread",
                 place,
                 seconds,
             )

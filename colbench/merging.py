@@ -80,9 +80,9 @@ def merge(runs: Sequence[str | Path], *, out: str | Path, force: bool = False) -
 
     Raises:
         UserError: The shards are not of one run, a shard is given twice or in use, two shards have different versions
-            of a dialogue, `out` is not empty, `runs` is empty or not a list, or the run's baseline or ceiling cannot
-            be read.
-        DataError: A file of a shard is missing or malformed, or the tasks have changed since the run.
+            of a dialogue, `out` exists and is not an empty folder, `runs` is empty or not a list, or the run's tasks,
+            baseline or ceiling cannot be read.
+        DataError: A shard has no `run.json` or a malformed file, or the tasks have changed since the run.
     """
     if isinstance(runs, str | Path) or not runs:
         raise UserError(f"runs: expected a list of run folders, got {runs!r}")

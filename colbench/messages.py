@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 Role = Literal["system", "user", "assistant"]
-"""Role in a dialogue: the human is `user` and the agent is `assistant`."""
+"""Role in a dialogue: the human is `user` and the agent is `assistant`. The prompt of a model is `system`."""
 
 ANSWER_MARKER = "I WANT TO ANSWER:"
 """Marker that ends the dialogue; the text after it is the answer."""
@@ -114,8 +114,9 @@ CLOSING = re.compile(r"</(?:think|thinking)>|\[/THINK\]", re.IGNORECASE)
 def split_thoughts(text: str) -> tuple[str, str]:
     """Return the thoughts at the beginning of a reply, and the text after them.
 
-    Thoughts are in `<think>` tags. The opening tag may be missing, because it belongs to the prompt. The closing tag is
-    missing if the reply was cut off during the thoughts; such a reply has no text after them.
+    Thoughts are in `<think>`, `<thinking>` or `[THINK]` tags. The opening tag may be missing, because it may belong to
+    the prompt. The closing tag is missing if the reply was cut off during the thoughts; such a reply has no text after
+    them. If both tags are missing, the reply has no thoughts.
     """
     opening = OPENING.match(text)
     begin = opening.end() if opening else 0

@@ -1,4 +1,8 @@
-"""Human-readable numbers and counts, for the terminal, for reports and for the leaderboard's pages."""
+"""Human-readable numbers and counts, for the terminal, for reports and for the leaderboard's pages.
+
+Functions that accept None write `NOTHING` for it, except `dollars`. For an interval without ends, functions return
+`NO_INTERVAL`, unless their docstring says otherwise.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +46,10 @@ def percent_range(interval: Interval) -> str:
 
 
 def percent_with_range(interval: Interval) -> str:
-    """Return a share as `42.3% (39.1 to 45.4)`, with `, exact` if the interval is not a bootstrap interval."""
+    """Return a share as `42.3% (39.1 to 45.4)`, with `, exact` if the interval is not a bootstrap interval.
+
+    Return only the share if the interval has no ends.
+    """
     if interval.low is None or interval.high is None:
         return percent(interval.mean)
     exact = ", exact" if interval.method == "exact" else ""
@@ -98,7 +105,7 @@ def points_range(interval: Range) -> str:
 
 
 def points_with_range(interval: Interval) -> str:
-    """Return a difference and its interval as `−1.2 (−2.0 to −0.4)`."""
+    """Return a difference and its interval as `−1.2 (−2.0 to −0.4)`; `NOTHING` if a number is missing."""
     if interval.mean is None or interval.low is None or interval.high is None:
         return NOTHING
     return f"{bare_points(interval.mean)} ({points_range(interval)})"
@@ -147,7 +154,7 @@ def count(amount: int, noun: str, plural: str = "") -> str:
 
 
 def short(amount: int) -> str:
-    """Return a large count as `950`, `12.3 k`, `4.5 M`."""
+    """Return a count as `9,500`, or from 10,000 as `12.3 k`, `4.5 M`."""
     if amount < 1e4:
         return f"{amount:,}"
     found = ((amount / size, unit) for size, unit in ((1e3, "k"), (1e6, "M")))

@@ -8,8 +8,8 @@ from msgspec import Struct, inspect
 
 Group = Literal["agent", "human", "tasks", "run", "scoring", "sandbox", "browser"]
 Effect = Literal["pinned", "selection", "execution"]
-"""The effect of a field: `pinned` fields can change results, `selection` fields determine which dialogues run, and
-`execution` fields affect only speed and display."""
+"""The effect of a field. `pinned` fields can change results and must stay the same when a run is resumed. `selection`
+fields determine which dialogues run. `execution` fields, such as those for speed and display, are not pinned."""
 Kind = Literal["switch", "pairs", "list", "whole", "value"]
 """The value that a flag takes: none, NAME=VALUE (repeatable), a list, a whole number, or any other value."""
 KINDS: dict[type[inspect.Type], Kind] = {
@@ -48,7 +48,7 @@ class Setting(Struct, frozen=True, kw_only=True):
     metavar: str
     effect: Effect
     default: str
-    """The default in words; empty if the field is off, empty or None by default."""
+    """The default in words; empty if the field is off, empty or None by default, unless its Option describes this."""
     separator: str
 
     @property

@@ -149,7 +149,7 @@ def why_single(role: Role, participant: object, *, given: bool) -> str:
             f"spec, such as my_{role}.py:My{role.title()}, or use one process and the executor local"
         )
     reason: str = getattr(participant, "single_process", "")
-    return reason
+    return f"the {role} needs a run with a single process: {reason}" if reason else ""
 
 
 async def start(stack: AsyncExitStack, role: str, participant: Any) -> None:

@@ -114,7 +114,7 @@ def require_method(kind: Kind, plugin: object, place: str) -> None:
     if not (speak or (kind == "agent" and hasattr(plugin, "open"))):
         hint = (
             "; an agent function takes the messages as a parameter without a default"
-            if isinstance(plugin, str)
+            if kind == "agent" and isinstance(plugin, str)
             else f"; define {DEFINE[kind]}"
         )
         raise UserError(f"{place}: {_name(plugin)} has no method `{method}`{hint}")
@@ -349,7 +349,10 @@ def _require_module(kind: Kind, spec: str, module: str) -> None:
         f"installed: {', '.join(shown)}; for a model, write openai:MODEL or vllm:MODEL; or use "
         "file.py:attribute or module:attribute"
     )
-    hint = did_you_mean(name, names(kind) if colon else shown, colon + rest, then=advice)
+    if "@http" in name:
+        hint = f"; did you mean `openai:{spec}`? {advice[0].upper()}{advice[1:]}"
+    else:
+        hint = did_you_mean(name, names(kind) if colon else shown, colon + rest, then=advice)
     raise UserError(f"--{kind} {spec}: unknown, and not a Python module{hint}")
 
 

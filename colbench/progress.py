@@ -88,7 +88,7 @@ def show_line(name: str, value: str) -> None:
 
 
 class Tally:
-    """Running totals for the rollouts of a run; the rollouts themselves are not kept."""
+    """Running totals for the rollouts of a run; of the rollouts themselves, only the latest is kept."""
 
     def __init__(self, config: RunConfig, total: int = 0) -> None:
         self.total = total

@@ -53,7 +53,8 @@ class PromptedHuman:
         """Return the model's reply as the human.
 
         Raises SimulatorError if the model's reply is empty or a refusal, UserError if a user's prompt has no
-        placeholder for the hidden information. Errors of the model's client, such as EndpointError, pass unchanged.
+        placeholder for the hidden information. Errors of the model's client, such as EndpointError, and of the browser
+        (RenderError) pass unchanged.
         """
         return await self._human(task.domain).respond(task, dialogue)
 

@@ -47,7 +47,8 @@ def installed_domains() -> tuple[Domain, ...]:
 def get_domain(name: str) -> Domain:
     """Return the domain of this name.
 
-    Raises UserError if it is not installed, several packages define it, it cannot be loaded, or it is incomplete.
+    Raises UserError if it is not installed, several packages define it, it cannot be loaded, or it lacks a required
+    attribute or has a wrong one.
     """
     point = _entry_point(name)
     try:
@@ -107,8 +108,10 @@ def _flaws(domain: object, name: str) -> Iterator[str]:
     if roles.count("primary") != 1:
         yield f"has {roles.count('primary')} metrics with the role `primary`, but must have exactly one"
     for metric in domain.metrics:
-        if metric.role != "detail" and (metric.unit, metric.direction) != ("%", "higher"):
-            yield (
-                f"has the metric `{metric.name}` with the role `{metric.role}`; only metrics "
-                "with the role `detail` may have a unit other than % or the direction `lower`"
-            )
+        if metric.role == "detail":
+            continue
+        which = f"has the metric `{metric.name}` with the role `{metric.role}`"
+        if metric.unit != "%":
+            yield f"{which} and the unit `{metric.unit}`, but only the role `detail` may have a unit other than %"
+        if metric.direction != "higher":
+            yield f"{which} and the direction `{metric.direction}`, which only the role `detail` may have"

@@ -102,8 +102,7 @@ async def open_renderer(
 ) -> AsyncIterator[PageRenderer]:
     """Yield the renderer of a domain's pages, started without the domain's other resources and stopped at the end.
 
-    Pages are rendered as the human sees them. Raises UserError if the domain has no pages, or if this machine has no
-    browser.
+    Raises UserError if the domain is not installed or has no pages, or if this machine has no browser.
     """
     renderer = get_domain(domain).resources(config or RunConfig(domain=domain), []).renderer
     if renderer is None:

@@ -144,7 +144,7 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     followed: Followed | None = None
     """Outcomes of the differences that the human's reply pointed out.
 
-    None if the reply named no difference word for word, or if no page followed.
+    None if the turn has no page, if the reply named no difference word for word, or if no page followed.
     """
     score: Score | None = None
     """The score of the agent's answer in this turn (frontend design: its page); in the last turn, of the final answer.

@@ -114,7 +114,10 @@ class Run:
 
     @cached_property
     def report(self) -> RunReport:
-        """The report: every number with its interval. `write_report` adds warnings and the names of pages."""
+        """The report: every number with its interval. `write_report` adds warnings and the names of pages.
+
+        Raises the errors of `tasks`, and UserError if the run's baseline or ceiling cannot be read.
+        """
         config, others = self.config, load_others(self.config, self.tasks)
         measured = measure(self.tasks, config.trials, self.folder.latest(), config.shard)
         return run_report(measured, config, others)
@@ -218,8 +221,9 @@ class Run:
                 otherwise.
 
         Raises:
-            UserError: The hub refuses the upload.
-            EndpointError: The hub cannot be reached.
+            UserError: `repository` is malformed, the hub refuses the upload, the upload fails on this machine, or the
+                run's baseline cannot be read.
+            EndpointError: The hub cannot be reached or answers with HTTP 5xx.
         """
         return push(self.to_dataset(), repository, private=private)
 

@@ -43,7 +43,7 @@ class TaskSource(Struct, frozen=True, kw_only=True):
 
 
 class RunRecord(Struct, frozen=True, kw_only=True):
-    """The content of `run.json`: everything that could change a result."""
+    """The content of `run.json`: the configuration, the versions, and everything else that could change a result."""
 
     schema: str = SCHEMA
     colbench: str = __version__
@@ -335,8 +335,8 @@ class LineWriter:
         except OSError as cause:
             os.ftruncate(self._file, self._end)
             raise UserError(
-                f"{self.path}: cannot be written: {cause.strerror}; finished dialogues are kept; "
-                "free some space and run the same command again"
+                f"{self.path}: cannot be written: {cause.strerror}; the lines written so far are kept; if the disk is "
+                "full, free some space; then try again"
             ) from cause
         self._end += len(line)
         if not self._is_in_place():

@@ -130,11 +130,14 @@ class Runner(Struct, frozen=True, kw_only=True):
                 )
 
     async def score(self, task: Task, rollout: Rollout) -> Rollout:
-        """Return the rollout with its scores and audits; if the agent failed, the scores are those of a failure."""
+        """Return the rollout with its scores (see `verdict`) and audits."""
         return await self.auditor.audited(task, await self.verdict(task, rollout))
 
     async def verdict(self, task: Task, rollout: Rollout) -> Rollout:
-        """Return the rollout with its scores but without audits; if the agent failed, with the scores of a failure."""
+        """Return the rollout with its scores but without audits.
+
+        If the agent failed, the scores are those of a failure. If the dialogue failed for another reason, it gets none.
+        """
         if rollout.answer is None:
             return replace(rollout, scores=_scores_of_failure(rollout))
         return await score_rollout(self.scorers[task.domain], task, rollout, rollout.answer)
@@ -252,7 +255,8 @@ def _require_finite(scores: Iterable[Score]) -> None:
     for score in scores:
         if wrong := score.flaw:
             raise ScorerError(
-                f"the scorer returned {wrong}; a scorer must leave out metrics that it cannot compute"
+                f"the scorer returned {wrong}; a scorer must leave out metrics that it cannot compute, or set `value` "
+                "to None"
             )
 
 

@@ -20,7 +20,7 @@ LEFT_OUT: frozenset[Outcome] = frozenset({"unstable", "unscorable"})
 
 
 class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One hidden test of one answer; values are shown as Python writes them, shortened."""
+    """One hidden test of one answer; `expected` and `actual` are values as Python writes them, shortened, or errors."""
 
     call: str
     outcome: Outcome
@@ -55,14 +55,17 @@ class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: str = ""
     """Explanation of the value: why it is None or 0, or which tests were left out."""
     metrics: Mapping[str, float] = {}
-    """The domain's other metrics that could be computed, by name."""
+    """Further metrics that could be computed, by name: those of the domain and of extra scorers.
+
+    In frontend design, they include the primary metric.
+    """
     floors: dict[str, dict[str, float]] = {}
     """The metrics of answers that need no dialogue, for comparison: by name of the answer, then by name of the metric.
 
     In frontend design, these are a `black` page, a `white` page, an `other` task's target, and the `target` itself.
     """
     environment: str = ""
-    """The environment of the measurement: sandbox tier, Python version, limits."""
+    """The environment of the measurement: sandbox tier, Python version and limits, or the browser."""
 
     @property
     def flaw(self) -> str:
@@ -74,5 +77,5 @@ class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return next(wrong, "")
 
     def failed_checks(self) -> list[str]:
-        """Return the tests that the answer did not pass, one line each."""
+        """Return the tests that the answer did not pass, one line each, including those that do not count."""
         return [check.line for check in self.checks if check.outcome != "passed"]

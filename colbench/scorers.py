@@ -105,7 +105,7 @@ def _is_measure(loaded: object) -> bool:
 class FunctionScorer:
     """An extra scorer made from a function, plain or async, that takes a task and an answer and returns a number.
 
-    The function returns None if an answer has no value. It may have an attribute `metrics` with one `Metric`.
+    The function returns None if an answer has no value. It may have an attribute `metrics`, a tuple with one `Metric`.
     """
 
     def __init__(self, name: str, function: Callable[[Task, str], Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from shlex import quote
 
 from msgspec import json
 from msgspec.structs import replace
@@ -98,19 +99,22 @@ def require_tasks(tasks: Sequence[Task]) -> list[Task]:
 def select(tasks: list[Task], config: RunConfig) -> list[Task]:
     """Return the tasks selected by `--domain`, `--task-ids` and `--limit`.
 
-    Raises UserError if one of the `--task-ids` is missing, or if no task belongs to the domain.
+    Raises UserError if one of the `--task-ids` is missing, if the domain is not installed, or if no task belongs to it.
     """
+    given = config.tasks in ("", GIVEN)
+    source = "the list of tasks" if given else config.tasks
     if config.domain:
         get_domain(config.domain)
         tasks = [task for task in tasks if task.domain == config.domain]
         if not tasks:
-            raise UserError(f"--domain {config.domain}: {config.tasks} has no task of this domain")
+            raise UserError(f"--domain {config.domain}: {source} has no task of this domain")
     if config.task_ids:
         by_id = {task.id: task for task in tasks}
         unknown = [name for name in config.task_ids if name not in by_id]
         if unknown:
-            hint = did_you_mean(unknown[0], by_id, then="`colbench tasks list` shows the IDs")
-            raise UserError(f"--task-ids: {config.tasks} has no {', '.join(unknown)}{hint}")
+            advice = "" if given else f"`colbench tasks list {quote(source)}` shows the IDs"
+            hint = did_you_mean(unknown[0], by_id, then=advice)
+            raise UserError(f"--task-ids: {source} has no {', '.join(unknown)}{hint}")
         tasks = [by_id[name] for name in dict.fromkeys(config.task_ids)]
     return tasks[: config.limit]
 

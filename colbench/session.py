@@ -123,7 +123,7 @@ class Session:
     Args:
         config: The configuration; its agent and its number of trials are ignored.
         tasks: A source, as for `--tasks`, or a list of tasks. If only `domain` is set, `Session.tasks` is empty, and
-            dialogues can be about any task of that domain.
+            dialogues can be about any task of that domain. If neither is set, the bundled tasks of backend programming.
         human: A spec, as for `--human`, or an object with `async def respond(task, messages)`.
         settings: Fields of `RunConfig`, which replace those of `config`.
 

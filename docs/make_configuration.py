@@ -42,7 +42,8 @@ Settings marked † are **pinned**, because they can change a result: a run is r
 prompt file may be moved, but its content must be unchanged.
 The address of a model server and these arguments are not pinned: {unpinned}.
 Settings marked + select the dialogues, and can be changed to extend a run. A smaller selection deletes no dialogue, but
-the report then covers only this selection. All other settings can change at any time.
+the report then covers only this selection. All other settings can change at any time, with two exceptions:
+`--in-process` changes the agent's process, and `--browser` the browser's version, and both of these are pinned.
 """
 MARKS = {"pinned": "†", "selection": "+", "execution": ""}
 OTHERS = """

@@ -1,8 +1,8 @@
 """Make the pictures of the README from real runs: `python docs/make_pictures.py [--browser PATH]`.
 
-The three rule-based agents play the bundled test tasks, as in `make eval`. A browser takes screenshots of the pages,
-light and dark; the picture of a terminal shows the output of `colbench compare`, as SVG. Everything is written to
-`docs/pictures/`.
+Three rule-based agents (`AGENTS`) play the bundled test tasks, as in `make eval`. A browser takes screenshots of the
+pages, light and dark; the picture of a terminal shows the output of `colbench compare`, as SVG. The pictures are
+written to `docs/pictures/`; the runs are deleted at the end.
 """
 
 from __future__ import annotations
@@ -71,14 +71,14 @@ def main() -> None:
 
 
 def colbench(*arguments: str) -> None:
-    """Run a `colbench` command quietly. Raises CalledProcessError if it fails."""
+    """Run a `colbench` command without showing its output. Raises CalledProcessError if it fails."""
     subprocess.run(  # noqa: S603  # our own command line
         [sys.executable, "-m", "colbench.cli", *arguments], check=True, capture_output=True
     )
 
 
 def dialogue(viewer: Path) -> Path:
-    """Return the page of the task `DIALOGUE`. Raises StopIteration if no page shows it."""
+    """Return the page of the viewer that shows the task `DIALOGUE`. Raises StopIteration if there is none."""
     return next(
         page
         for page in sorted((viewer / "dialogues").glob("*.html"))

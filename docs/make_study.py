@@ -2,7 +2,7 @@
 
 docs/study/WORLD.json.gz    input: the results of a study in a world, which is `results.json` of `sweet-rl study`
 docs/study/finetuned-first.json.gz    input: results in `finetuned` with an earlier base
-docs/study/finetuned-more.json.gz    input: results in `finetuned` with twelve more seeds, for prediction 27
+docs/study/finetuned-more.json.gz    input: results in `finetuned` with twelve more seeds, for predictions 27 and 28
 docs/PAGE.md.jinja          input: the text of a page (`PAGES`); this script computes the numbers in it
 docs/PAGE.md                output: the page
 docs/study/WORLD.md         output: the report of a world
@@ -78,7 +78,7 @@ WIDTH = 80
 TOLD_LATER = 0.5
 """The probability p of the credit method `facts`, as in the study."""
 FIRST_NEW = 6
-"""The first of the seeds that prediction 27 counts; earlier seeds suggested the prediction."""
+"""The first of the seeds that predictions 27 and 28 count; earlier seeds suggested prediction 27."""
 SIMILAR = 0.1
 """Greatest difference between similar numbers of supervised tokens, as a share of the number of `RIVAL`."""
 
@@ -105,7 +105,7 @@ def read(path: Path) -> Results:
 
 
 def new_seeds(results: Results) -> Results:
-    """Return the results of the seeds that prediction 27 counts."""
+    """Return the results of the seeds that predictions 27 and 28 count."""
     return replace(results, rows=tuple(row for row in results.rows if row.seed >= FIRST_NEW))
 
 
@@ -203,7 +203,10 @@ class Numbers:
         return f"{self._supervised()[arm]:,.0f}"
 
     def uneven(self) -> str:
-        """Return the arms with more or fewer supervised tokens in a step than RFT: `` `sweet-nll` (1,220) ``."""
+        """Return the arms whose supervised tokens in a step differ from RFT's by more than `SIMILAR`.
+
+        The form is `` `sweet-nll` (1,220) ``.
+        """
         found = self._supervised()
         return ", ".join(
             f"`{arm}` ({self.supervised(arm)})"
@@ -366,7 +369,7 @@ def draw_dialogue() -> Figure:
 
 
 def credited() -> Iterator[tuple[str, float | None]]:
-    """Yield the request and each turn of the dialogue as text, each turn with its credit."""
+    """Yield the request and each turn of the dialogue as text, each turn with its credit, the request with None."""
     with TemporaryDirectory() as folder:
         colbench.evaluate(
             agent="demonstrator",

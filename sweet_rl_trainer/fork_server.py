@@ -65,7 +65,7 @@ class ForkServer:
         atexit.register(self._close)
 
     def run(self, request: Request, streams: Sequence[int]) -> int:
-        """Run a program with these descriptors as its standard streams, and return its exit code.
+        """Run a program with these descriptors as its standard streams, and return its exit code (-N for signal N).
 
         One program runs at a time. Raises WorkerError if the server exits before the program does.
         """

@@ -36,7 +36,7 @@ TRACKERS: Mapping[Tracker, tuple[str, ...]] = {
     "wandb": ("wandb",),
     "trackio": ("trackio",),
 }
-"""Packages that provide each tracker; one of them must be installed."""
+"""Packages for each tracker; one of them must be installed to use the tracker."""
 
 
 def trackers(names: Sequence[Tracker] | Tracker) -> tuple[Tracker, ...]:
@@ -68,9 +68,10 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Training settings. "Paper" marks the paper's hyper-parameters, "ours" settings that the paper does not report."""
 
     score: Score = "log-ratio"
-    """The summands of the score S in `train.loss`: log π_θ − log π_ref, or the values of a regression head.
+    """The summands of the score S in `train.loss`.
 
-    Paper: log-ratio; for the critic of frontend design, value.
+    "log-ratio": log π_θ − log π_ref. "value": the values of a regression head. Paper: log-ratio; for the critic of
+    frontend design, value.
     """
     beta: Positive = 0.1
     """β of the preference loss. Paper."""

@@ -29,11 +29,11 @@ def run(
     stdout: IO[bytes] | None = None,
     stderr: IO[bytes] | None = None,
 ) -> int:
-    """Run a program, given as the name of a module, and return its exit code.
+    """Run a program, given as the name of a module, and return its exit code (-N for signal N).
 
     The program is forked from a process that has imported torch (`fork_server`). If `launcher` (a module and its
     arguments) is given, that module starts the program instead. `stdout` and `stderr` are open files; by default, the
-    program writes where this process does.
+    program writes where this process does. Raises WorkerError if the process that forks the program exits first.
 
     The program must call `exit_with_parent`. If it uses `colbench.console.inherited_output`, it prints in the output
     mode of this process.

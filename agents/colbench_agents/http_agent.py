@@ -39,9 +39,10 @@ class HTTPAgent(OutsideAgent):
     """The agent at a URL such as `http://host:port/path`; requests go to `http://host:port/path/v1/…`.
 
     `timeout` is the time limit in seconds of a request. Requests for replies have the dialogue's time limit instead.
-    `retries` is the number of times that a request is repeated if the agent was not reached or is overloaded. With
-    `api_key_env`, requests carry the key from that environment variable as a bearer token. Raises UserError if the URL
-    is invalid or contains a password, or if the variable contains no key.
+    The request that ends a dialogue has at most 10 seconds, and is never repeated. `retries` is the number of times
+    that any other request is repeated if the agent was not reached or is overloaded. With `api_key_env`, requests carry
+    the key from that environment variable as a bearer token. Raises UserError if the URL is invalid or contains a
+    password, or if the variable contains no key.
     """
 
     scheme = "http"

@@ -156,7 +156,8 @@ class Client:
             ) from cause
         except aiohttp.ClientError as cause:
             raise AgentError(
-                f"its response was cut off: {type(cause).__name__}: {cause}", kind="connection"
+                f"its response was cut off or is not HTTP: {type(cause).__name__}: {cause}",
+                kind="connection",
             ) from cause
 
     def _refusal(self, path: str, status: int, content: bytes, wait: str | None) -> Exception:
@@ -171,8 +172,8 @@ class Client:
         if self.answered:
             return EndpointError(f"{self.base_url}{path}: {said}", kind="rejected")
         return UserError(
-            f"{self.base_url}{path} rejects the API key; pass --agent-arg api_key_env=NAME, where "
-            f"NAME is the environment variable with the right key ({said})"
+            f"{self.base_url}{path} rejects the API key, or needs one; pass --agent-arg api_key_env=NAME, "
+            f"where NAME is the environment variable with the right key ({said})"
         )
 
 

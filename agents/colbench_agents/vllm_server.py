@@ -127,7 +127,8 @@ class VLLMServer:
         while not _is_free(self.port):
             if time.monotonic() > deadline:
                 raise UserError(
-                    f"port {self.port} is in use; set another port=N, or leave out `port`"
+                    f"vllm: port {self.port} is in use; set another one with --agent-arg port=N (for the human, "
+                    "--human-arg), or leave out `port`"
                 )
             await asyncio.sleep(HEALTH_INTERVAL)
 
@@ -139,7 +140,9 @@ class VLLMServer:
         try:
             output = self.log.open("wb")
         except OSError as cause:
-            raise UserError(f"log={self.log}: cannot be written: {cause.strerror}") from cause
+            raise UserError(
+                f"vllm: log={self.log}: cannot be written: {cause.strerror}; choose another file"
+            ) from cause
         with output:
             self._watchdog = subprocess.Popen(  # noqa: S603 - the command is the user's own
                 [sys.executable, "-I", str(WATCHDOG), *self.command],
@@ -159,8 +162,8 @@ class VLLMServer:
             if passed > self.startup_timeout:
                 raise UserError(
                     _explain(
-                        f"vLLM did not start within {self.startup_timeout:g} s; allow more time "
-                        "with startup_timeout=SECONDS",
+                        f"vLLM did not start within {self.startup_timeout:g} s; allow more time with --agent-arg "
+                        "startup_timeout=SECONDS (for the human, --human-arg)",
                         log,
                     )
                 )
@@ -233,7 +236,7 @@ def _check(model: str, engine_args: dict[str, ArgValue]) -> None:
     if not model:
         raise UserError("vllm: the model is missing; write vllm:MODEL_OR_PATH")
     if model.startswith(("/", "./", "../")) and not Path(model).is_dir():
-        raise UserError(f"vllm:{model}: no such folder")
+        raise UserError(f"vllm:{model}: the folder does not exist")
     for name in OWN_FLAGS & engine_args.keys():
         raise UserError(
             f"vllm: {name} cannot be set, because ColBench chooses it for a server that only this run uses; omit it"

@@ -65,9 +65,8 @@ class ColBenchEnv(vf.Env[ColBenchEnvConfig]):
         domain = get_domain(rollout.domain)
         reward = (domain.success or domain.primary).name
         if reward not in values:
-            raise ScorerError(
-                f"the reward is missing, because the answer has no {reward}: {verdict.note}"
-            )
+            reason = f": {verdict.note}" if verdict.note else ""
+            raise ScorerError(f"the reward is missing, because {reward} has no value{reason}")
         trace.record_reward(reward, values.pop(reward))
         for name, value in values.items():
             trace.record_metric(name, value)

@@ -83,7 +83,7 @@ class CommandAgent(OutsideAgent):
 
     @asynccontextmanager
     async def open(self, episode: Episode) -> AsyncIterator[Agent]:
-        """Open the agent of one dialogue."""
+        """Yield the agent of one dialogue. Raises the same errors as `AgentProcess.start`."""
         concurrent = self.ready.concurrent
         process = await (self.share() if concurrent else self._run(episode.id))
         process.begin(start(episode))
@@ -125,7 +125,7 @@ class CommandAgent(OutsideAgent):
     def keep(self, whose: str, line: str) -> None:
         """Write a line of a program's standard error to the log, if there is a log.
 
-        `whose` is written before the line: the ID of the program's dialogue, or `shared` or `introduction`.
+        `whose` is written before the line: the ID of the program's dialogue, or `shared`, `introduction` or `check`.
         """
         if self._log:
             self._log.handle(logging.makeLogRecord({"msg": f"{whose} {line}"}))

@@ -168,10 +168,11 @@ def _show_traceback(episode: str, error: BaseException) -> None:
 
 
 def write_hint(error: BaseException) -> str:
-    """Return advice for a failure caused by a file that may not be written; "" for other failures."""
+    """Return advice for a failure because a file system is read-only, as in isolation; "" for other failures."""
     cause = error.__cause__
     refused = isinstance(cause, OSError) and cause.errno == errno.EROFS
-    return "; --agent-write FOLDER lets an isolated agent write there" if refused else ""
+    advice = "; --agent-write FOLDER, without --agent-sandbox, lets an isolated agent write to that folder"
+    return advice if refused else ""
 
 
 async def _reply(agent: Agent, said: Sequence[Said], clock: Clock) -> Message:

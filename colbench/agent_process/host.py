@@ -113,7 +113,7 @@ def _for_domain(agent: Any, domain: str) -> dict[str, str] | str:
 class Host:
     """The host of an agent, which serves the harness until its input ends.
 
-    `patience` is the number of seconds to wait for a model server that cannot be reached.
+    `patience` is the number of seconds to wait for a model server that is unreachable or overloaded.
     """
 
     def __init__(self, agent: Any, wire: Wire, patience: float) -> None:

@@ -19,6 +19,8 @@ class OutsideAgent(ABC):
     """An agent outside this process; `spec` is the value of `--agent`."""
 
     spec: str
+    advice = "; see docs/agent-protocol.md"
+    """The end of the error message if the agent does not give its description."""
 
     @abstractmethod
     async def introduce(self) -> Ready:
@@ -33,7 +35,7 @@ class OutsideAgent(ABC):
         try:
             return _blocking(self.introduce())
         except (AgentError, EndpointError) as cause:
-            raise UserError(f"--agent {self.spec}: {cause}; see docs/agent-protocol.md") from cause
+            raise UserError(f"--agent {self.spec}: {cause}{self.advice}") from cause
 
     @property
     def accepts_images(self) -> bool:

@@ -56,7 +56,8 @@ class Program:
             self._process = await self._spawn()
         except OSError as cause:
             raise EndpointError(
-                f"the agent could not be started: {cause.strerror}; lower --concurrency to run fewer agents at a time",
+                f"a process of the agent could not be started: {cause.strerror}; lower --concurrency, or raise this "
+                "machine's limits",
                 kind="overload",
             ) from cause
         self._hearing = asyncio.create_task(self._hear())

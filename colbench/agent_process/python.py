@@ -46,7 +46,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     spec: str
     args: dict[str, ArgValue]
     patience: float
-    """Seconds to wait for a model server that cannot be reached."""
+    """Seconds to wait for a model server that is unreachable or overloaded."""
 
 
 class PythonAgent(CommandAgent):
@@ -58,6 +58,7 @@ class PythonAgent(CommandAgent):
     descriptors = 0
     exit_grace = 20.0
     quoted = ""
+    advice = ""
 
     def __init__(self, spec: str, args: Mapping[str, ArgValue], *, patience: float) -> None:
         path = tuple(os.path.abspath(entry) if entry else "" for entry in sys.path)

@@ -23,7 +23,8 @@ def with_asking(task: Task, rollout: Rollout) -> Rollout:
     """Return a rollout with its questions analyzed: `asked` and `told` of each turn, and `asking`.
 
     Everything is derived from the task, the messages and the verdict; stored values are replaced. If the task's
-    decisions are not known, `asking` becomes None and the turns stay unchanged.
+    decisions are not known, `asking` becomes None and the turns stay unchanged. If the dialogue ended in a failure that
+    the agent did not cause, only `asking` becomes None.
     """
     decisions = get_domain(task.domain).decisions(task)
     if not decisions:

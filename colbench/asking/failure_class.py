@@ -48,7 +48,10 @@ def _never_ran(score: Score) -> bool:
 
 
 def crash_error(score: Score) -> str:
-    """Return the most frequent error in the tests of an answer that crashed, or the reason why no test was run."""
+    """Return the most frequent error in the tests of an answer that crashed.
+
+    If no test has the text of an error, return the score's note, which says why no test was run; it may be "".
+    """
     errors = Counter(
         check.actual for check in score.checks if check.outcome in CRASHES and check.actual
     )

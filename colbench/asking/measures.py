@@ -87,7 +87,10 @@ MEASURES = (
 
 
 def measured(asking: Asking | None) -> dict[str, float | None]:
-    """Return every measure of one dialogue by name; all are None if the dialogue's questions were not analyzed."""
+    """Return the value of each measure of one dialogue, by name; None if the measure is undefined.
+
+    All values are None if the dialogue's questions were not analyzed.
+    """
     return {each.metric.name: each.take(asking) if asking else None for each in MEASURES}
 
 
@@ -103,11 +106,14 @@ FOLLOWED = (
         description="at least 10% larger, part missing, or page not rendered",
     ),
 )
-"""Shares of the differences that the human pointed out in a dialogue."""
+"""Shares of the differences that the human pointed out in a dialogue and whose outcome is known."""
 
 
 def followed_shares(followed: Followed | None) -> dict[str, float | None]:
-    """Return the metrics in `FOLLOWED` by name; all are None if no outcome of a difference is known."""
+    """Return the value of each metric in `FOLLOWED`, by the metric's name.
+
+    Every value is None if `followed` is None or counts no difference.
+    """
     if followed is None or not followed.pointed_out:
         return {metric.name: None for metric in FOLLOWED}
     counts = (followed.fixed, followed.kept, followed.worse)

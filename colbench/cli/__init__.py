@@ -69,7 +69,11 @@ def _main(words: Sequence[str]) -> int:
 
 
 def _moved(command: str) -> Mapping[str, str]:
-    """Return the replacement for each old spelling of a command; packages that cannot be loaded are skipped."""
+    """Return the replacement for each old spelling of a command.
+
+    The spellings of other packages are included unless `command` belongs to this package. Packages that cannot be
+    loaded are skipped.
+    """
     found = dict(MOVED)
     for point in _installed(command):
         with suppress(Exception):

@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         try:
             _write(part, found, args.repository)
         except OSError as cause:
-            raise UserError(f"--out {out}: cannot be written: {cause.strerror}") from cause
+            raise UserError(f"--out {out}: cannot be written: {cause.strerror or cause}") from cause
     print(out)
     print(f"to upload: hf upload {args.repository} {out} --repo-type dataset", file=sys.stderr)
     return 0

@@ -65,9 +65,9 @@ def run(args: argparse.Namespace) -> int:
 def _runs(given: Path) -> list[Run]:
     """Return the given run or, for a folder of runs, its runs with dialogues in order of name.
 
-    Runs of the folder that have no dialogues, or whose `run.json` is damaged, are left out with a warning.
+    Of a folder of runs, those that have no dialogues, or whose `run.json` is damaged, are left out with a warning.
 
-    Raises UserError if `given` is a file, DataError if the folder contains no run.
+    Raises UserError if `given` is a file, DataError if it contains no run, or is a run whose `run.json` is damaged.
     """
     from colbench.run import load_run
 
@@ -111,7 +111,8 @@ def show(comparison: Comparison, *, as_json: bool = False) -> None:
 def write_page(comparison: Comparison, runs: Sequence[Run], path: Path, *, overwrite: bool) -> None:
     """Write the page of a comparison and say where it is."""
     from colbench.comparison.page import render_page
+    from colbench.console import errors
 
     with written_whole(path, overwrite=overwrite, flag="--html") as part:
         part.write_text(render_page(comparison, runs), "utf-8")
-    print(f"Page: {path}", file=sys.stderr)
+    errors().print(f"Page: {path}", highlight=False, markup=False, soft_wrap=True)

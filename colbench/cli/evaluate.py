@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def show_plan(evaluation: Evaluation) -> None:
-    """Print the resolved settings."""
+    """Print the main settings of a run: agent, human, tasks, folder, and where dialogues and agent run."""
     config, record = evaluation.config, evaluation.record
     turns = count(config.max_turns, "turn")
     for name, value in (
@@ -115,9 +115,9 @@ def finish(
 ) -> int:
     """Write and show the report of the finished dialogues.
 
-    `advised`: the user was already told to repeat the command. Return 1 if a dialogue is unscored, if no dialogue of a
-    domain is scored, or if the agent failed in every dialogue, else 0. If the run was interrupted before a dialogue
-    finished, return 1 without a report.
+    `interrupted`: a signal stopped the run. `advised`: the user was already told to repeat the command. Return 1 if a
+    dialogue is unscored, if no dialogue of a domain is scored, or if the agent failed in every dialogue, else 0. If the
+    run was interrupted before a dialogue finished, return 1 without a report.
     """
     from colbench.cli.report import write_and_show
 
@@ -203,7 +203,7 @@ def is_unsettled(report: RunReport) -> bool:
 def exit_code(report: RunReport) -> int:
     """Return 1 if a dialogue is unscored or if no dialogue of a domain is scored, else 0.
 
-    Some dialogues may be unjudged, because their reference cannot be compared.
+    Dialogues whose reference cannot be compared are neither scored nor unscored.
     """
     found = report.domains.values()
     return UNSCORED if any(each.unscored or not each.scored for each in found) else 0

@@ -87,9 +87,9 @@ def uploading() -> Iterator[None]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the file and upload the tasks, and print the destinations."""
+    """Write the file of --out, upload the tasks to the repository of --push-to-hub, and print the destinations."""
     if not (args.out or args.push_to_hub):
-        raise UserError("use --out FILE, --push-to-hub REPOSITORY, or both")
+        raise UserError("no destination is set; use --out FILE, --push-to-hub REPOSITORY, or both")
     if args.format and not args.out:
         raise UserError(f"--format {args.format}: requires --out FILE")
     check_hub_flags(args)

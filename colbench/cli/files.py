@@ -1,4 +1,4 @@
-"""Files and folders that a command writes. Writing is atomic, and replaces an existing file only on request."""
+"""Files and folders that a command writes: they appear only when complete, and replace a file only on request."""
 
 from __future__ import annotations
 
@@ -52,16 +52,18 @@ def _check(path: Path, overwrite: bool, flag: str) -> None:
 
 @contextmanager
 def made_whole(folder: Path, *, flag: str) -> Iterator[Path]:
-    """Yield a temporary folder, which becomes `folder` on success and is removed on an error.
+    """Yield a temporary folder. On success, its content becomes that of `folder`; on an error, it is removed.
 
-    Raises UserError, which names `flag`, if `folder` is not empty or cannot be created.
+    Raises UserError, which names `flag`, if `folder` is not empty, or cannot be created or written.
     """
+    there = False
     try:
         there = _is_there(folder, flag)
         part = (folder if there else folder.parent) / f".{folder.resolve().name}.{os.getpid()}.part"
         part.mkdir()
     except OSError as cause:
-        raise UserError(f"{flag} {folder}: cannot be created: {cause.strerror or cause}") from cause
+        what = "written" if there else "created"
+        raise UserError(f"{flag} {folder}: cannot be {what}: {cause.strerror or cause}") from cause
     try:
         yield part
         if there:  # the folder itself is kept, because a shell may be in it

@@ -1,6 +1,6 @@
 """`colbench merge`: combine the shards of a run, made with `colbench eval --shard I/N`, and report.
 
-If dialogues are in no shard, or are unscored, it shows the `colbench eval` command that runs them.
+If dialogues are in no shard, or are unscored, it shows how to run them, usually with a `colbench eval` command.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ def add_to(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Merge and show the report. Return 1 if a dialogue is missing or unscored, else 0."""
+    """Merge and show the report.
+
+    Return 1 if a dialogue is missing or unscored, or if no dialogue of a domain is scored, else 0.
+    """
     from colbench.cli.evaluate import exit_code
     from colbench.merging import merge
     from colbench.report.console import print_report
@@ -55,7 +58,10 @@ def notes(merged: Merged) -> list[str]:
 
     found = [f"warning: the shards differ in {each}" for each in merged.differences]
     if merged.left_out:
-        found.append(f"{count(merged.left_out, 'dialogue')} left out: not in the plan of the run")
+        found.append(
+            f"{count(merged.left_out, 'dialogue')} left out, because the settings of the run, such as --limit, do not "
+            "select them"
+        )
     if merged.missing:
         more = (
             f" and {merged.missing - len(merged.gaps):,} more"

@@ -15,6 +15,12 @@ from colbench.errors import UserError
 if TYPE_CHECKING:
     from colbench.pages.render import Render
 
+PAGE = {
+    "default": "HTML that starts with a doctype, <html> or <body>",
+    "official": "HTML from <html> to </html>",
+}
+"""The form of a page that `extract_page` finds, by scoring mode."""
+
 
 def add_to(commands: Any) -> None:
     """Add the command `render` to the parser."""
@@ -44,18 +50,18 @@ def add_to(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the picture, and print the URLs that were blocked. Return 1 if the page cannot be rendered, else 0.
+    """Write the picture, and print its path and the URLs that were blocked.
 
-    Raises UserError if the file cannot be read or contains no page.
+    Return 1 if the page cannot be rendered, else 0. Raises UserError if the file cannot be read or contains no page.
     """
     from colbench.pages.extract import extract_page
 
     page = extract_page(_read(args.file), args.mode)
     if page is None:
-        raise UserError(f"{args.file}: contains no page; expected HTML from <html> to </html>")
+        raise UserError(f"{args.file}: contains no page; expected {PAGE[args.mode]}")
     render = asyncio.run(_render(page, args.mode, args.browser))
     for address in render.refused:
-        print(f"refused: {address}", file=sys.stderr)
+        print(f"blocked: {address}", file=sys.stderr)
     if render.outcome != "rendered":
         print(f"colbench: {args.file}: {render.outcome}: {render.note}", file=sys.stderr)
         return 1

@@ -64,7 +64,7 @@ class _Change:
 
     @property
     def delta(self) -> str:
-        """The change of the mean in percentage points, with its sign; `-` if a mean is unknown."""
+        """The change of the mean in percentage points, with its sign; `-` if no value is known before or after."""
         old, new = self.before, self.after
         if not old.count or not new.count:
             return "-"

@@ -2,7 +2,7 @@
 
 The format every-eval-ever is a JSON record for each run, in the folder structure of the Every Eval Ever database. The
 format hf-eval-results is a YAML file for the folder `.eval_results` of a model's repository on the Hugging Face Hub.
-Neither file contains dialogues.
+The files contain no dialogues.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`colbench score`: score the answers of a run again, without asking any model, and show what changed.
+"""`colbench score`: score the answers of a run again, without repeating its dialogues, and show what changed.
 
 Settings given here, such as --scoring, are stored in `run.json`, so they also apply to later reports and leaderboard
 submissions; --executor and --processes are not stored. To change the mode of a single report, use `colbench report
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -75,8 +76,8 @@ def add_to(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Score the answers again, show what changed, and write the report.
 
-    If scoring a dialogue fails, the dialogue stays unscored or keeps its old verdict. Return 1 if this happened or if
-    any dialogue is unscored, else 0.
+    If scoring a dialogue fails, the dialogue stays unscored or keeps its old verdict. Return 1 if this happened, if any
+    dialogue is unscored, or if no dialogue of a domain is scored, else 0.
     """
     folder = RunFolder(Path(args.folder))
     record = folder.record()
@@ -105,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
     show_recorded(folder, record.config, config)
     code = exit_code(write_and_show(folder, tasks, config, others, as_json=args.json))
     if lost:
-        _warn(lost)
+        warn(lost)
     return 1 if lost else code
 
 
@@ -143,19 +144,15 @@ def _has(rollout: Rollout, metric: str) -> bool:
     return any(score is not None and metric in score.metrics for score in scores)
 
 
-def _warn(lost: Lost) -> None:
-    from colbench.console import errors, printable
+def warn(lost: Lost) -> None:
+    """Print how many dialogues could not be scored again, and the first reason; also with `--quiet`."""
+    from colbench.console import printable
     from colbench.numbers import count
 
     some = count(lost.dialogues, "dialogue")
     keep = "keeps its score" if lost.dialogues == 1 else "keep their scores"
     reason = printable(lost.reason)
-    errors().print(
-        f"{some} could not be rescored and {keep}: {reason}",
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
-    )
+    print(f"{some} could not be rescored and {keep}: {reason}", file=sys.stderr)
 
 
 def _executor(

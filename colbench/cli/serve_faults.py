@@ -31,7 +31,10 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def run(port: int) -> int:
-    """List the faults, and serve until Ctrl-C; return 0. Raises UserError if the port is taken or invalid."""
+    """List the faults, and serve until Ctrl-C; return 0.
+
+    Raises UserError if the port is taken, needs more rights, or is not a valid port.
+    """
     try:
         asyncio.run(_serve(port))
     except KeyboardInterrupt:

@@ -1,4 +1,7 @@
-"""Handling of SIGINT and SIGTERM: the first signal stops a run cleanly; a second one or a time limit exits at once."""
+"""Handling of SIGINT and SIGTERM: the first signal stops a run cleanly.
+
+A second signal, or the end of a time limit, ends the process at once.
+"""
 
 from __future__ import annotations
 
@@ -82,8 +85,8 @@ class Stop:
     def _end_in_time(self) -> None:
         time.sleep(LONGEST)
         _say(
-            "stopped without a report, because part of the run did not end; repeat the command to "
-            "continue"
+            f"stopped without a report, because stopping took longer than {LONGEST:g} s; repeat the "
+            "command to continue"
         )
         os._exit(self.code)
 

@@ -47,7 +47,7 @@ class Spent(Struct):
         return (used.prompt_tokens * price[0] + used.completion_tokens * price[1]) / 1e6
 
     def text(self, price: Price | None) -> str:
-        """Return the tokens and their cost, such as `12.3 k in, 4.5 k out; $0.12`."""
+        """Return the tokens and their cost, such as `12.3 k in, 4,500 out; $0.12`, or that no tokens were counted."""
         used = self.usage
         if self.uncounted and not used.requests:
             return "not counted; no model server reported usage"
@@ -62,7 +62,7 @@ class Spent(Struct):
 
 
 class Yield:
-    """Numbers of accepted and rejected seed texts, and the tokens spent on them, including earlier runs."""
+    """Numbers of accepted and rejected seed texts, and the tokens spent on them, also by earlier attempts."""
 
     def __init__(
         self,
@@ -105,7 +105,10 @@ class Yield:
             yield "tokens of the guesser", self.guessing.text(self.prices[1])
 
     def text(self) -> str:
-        """Return one line for the progress: the share of accepted texts, and the tokens and cost of both models."""
+        """Return one line for the progress: the share of accepted texts, and the tokens of both models.
+
+        If a price is known, the line also has the cost.
+        """
         share = percent(self.accepted / self.done if self.done else None)
         both = (self.writing, self.guessing)
         tokens = sum(spent.usage.prompt_tokens + spent.usage.completion_tokens for spent in both)

@@ -1,8 +1,8 @@
 """`colbench tasks validate`: check that tasks can be scored: every reference must score 1 and an empty answer 0.
 
-In frontend design, two renders of the reference must also be equal. Returns 1 if a task fails one of these checks in
-the default scoring mode, or if a row of a task file is malformed. Rows that repeat a task, backend requests without a
-signature, and facts that no question can match are only listed.
+In frontend design, two renders of the reference must also be equal. Returns 1 if a task fails one of these checks (for
+scores, only the default mode counts), or if a row of a task file is malformed. Other flaws are only listed, such as
+rows that repeat a task, backend requests without a signature, and facts that no question can match.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ class Summary(Struct, frozen=True, kw_only=True):
     source: str
     tasks: int
     default: int
-    """Number of references that score 1."""
+    """Number of references that score 1 in the default mode."""
     official: int | None
-    """Number of references that score 1 in official mode; None if none could be scored, e.g. without CLIP weights."""
+    """Number of references that score 1 in official mode; None if none could be scored, as without CLIP weights."""
     blank: int
     """Number of tasks on which an empty answer scores 0."""
     constant: tuple[str, ...]
@@ -66,7 +66,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     unsteady: tuple[str, ...]
     """Ids of tasks whose reference does not give the same result twice."""
     floors: dict[str, dict[str, float]]
-    """Mean scores of trivial answers; see docs/frontend.md."""
+    """Mean scores of trivial answers, by answer and metric (docs/frontend.md); empty if the domain has none."""
     flawed: tuple[TaskCheck, ...]
     repeated: dict[str, str] = {}
     """Ids of tasks that duplicate an earlier one, each with the id of the earlier one."""
@@ -75,7 +75,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     malformed: tuple[str, ...] = ()
     """Malformed rows: the file, the line and the reason for each."""
     lines: dict[str, int] = {}
-    """The lines of the tasks in `flawed`, `repeated` and `unmatched` by id, if the source is a file of JSON lines."""
+    """The lines of the tasks in `flawed`, `repeated` and `unmatched` by id; empty unless the source is JSON lines."""
 
 
 def add_to(actions: Any) -> None:

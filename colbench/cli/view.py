@@ -27,6 +27,7 @@ from colbench.command import describe, printable
 from colbench.config_errors import did_you_mean
 from colbench.domain import Domain, Metric
 from colbench.errors import UserError
+from colbench.numbers import count
 from colbench.registry import get_domain
 from colbench.rollout import Rollout, Turn
 from colbench.run import load_run
@@ -146,7 +147,7 @@ def export_pages(folders: Sequence[str], target: str) -> int:
     from colbench.viewer.static import write_pages
 
     number = write_pages(index_runs(folders), Path(target))
-    line(f"{Path(target) / 'index.html'}: {number:,} dialogues", "bold")
+    line(f"{Path(target) / 'index.html'}: {count(number, 'dialogue')}", "bold")
     return 0
 
 
@@ -346,7 +347,10 @@ def _result(score: Score, domain: Domain) -> Iterator[str]:
 
 
 def _worth(score: Score, domain: Domain) -> str:
-    """Return a score in words: the primary metric, or all metrics in a domain without a success metric (frontend)."""
+    """Return a score in words: the primary metric, or all metrics in a domain without a success metric (frontend).
+
+    Return "not scored" if there is no score.
+    """
     if score.value is None and (domain.success or not score.metrics):
         return "not scored"
     if domain.success:

@@ -8,6 +8,7 @@ from string import ascii_uppercase
 from colbench.comparison.domain import compare_domain
 from colbench.comparison.model import Comparison, RunName
 from colbench.comparison.pins import mismatches, notes, require_alike
+from colbench.config import without_address
 from colbench.errors import UserError
 from colbench.registry import get_domain, require_mode
 from colbench.run import Run
@@ -26,8 +27,9 @@ def compare(*runs: Run, force: bool = False, scoring: str = "default") -> Compar
 
     Raises:
         UserError: An argument is not a run, there are fewer than two runs or more than `MOST`, a run has no dialogue,
-            the runs share no task, or a shared domain lacks the scoring mode. Without `force`, also if the runs differ
-            in more than agent and tasks; the message then names the settings that differ.
+            there is no task on which all runs have a dialogue, or a shared domain lacks the scoring mode. Without
+            `force`, also if the runs differ in more than agent and tasks; the message then names the settings that
+            differ.
     """
     _require(runs)
     differ = mismatches(runs, scoring)
@@ -39,7 +41,9 @@ def compare(*runs: Run, force: bool = False, scoring: str = "default") -> Compar
         if found := compare_domain(get_domain(name), runs, scoring):
             domains[name] = found
     if not domains:
-        raise UserError(f"{_paths(runs)}: the runs share no task; compare runs on the same tasks")
+        raise UserError(
+            f"{_paths(runs)}: the runs share no task on which each has a dialogue; compare runs on the same tasks"
+        )
     return Comparison(
         runs=tuple(run_names(runs)),
         mismatches=tuple(differ),
@@ -49,11 +53,12 @@ def compare(*runs: Run, force: bool = False, scoring: str = "default") -> Compar
 
 
 def run_names(runs: Sequence[Run]) -> list[RunName]:
-    """Return the names of compared runs: their agents, else the names of their folders, else their paths.
+    """Return the names of compared runs: the first of the following that differs between all runs.
 
-    The first of these that differs between all runs is used.
+    The agents without the URLs of their servers, the agents, the names of the folders, the paths.
     """
     choices: tuple[Callable[[Run], str], ...] = (
+        lambda run: without_address(run.config.agent),
         lambda run: run.config.agent,
         lambda run: run.path.resolve().name,
         lambda run: str(run.path),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from colbench.comparison import text
@@ -71,7 +72,9 @@ def _two(comparison: Comparison, domain: DomainComparison, pair: Pair) -> None:
 def _left_out(comparison: Comparison, pairs: Iterable[Pair]) -> None:
     parts = [f"{pair.left_out:,} of {_name(comparison, pair)}" for pair in pairs if pair.left_out]
     if parts:
-        _line(f"Left out: cells that one of the two runs has not scored: {', '.join(parts)}.")
+        _line(
+            f"Left out: cells that at least one of the two runs has not scored: {', '.join(parts)}."
+        )
 
 
 def _name(comparison: Comparison, pair: Pair) -> str:
@@ -126,14 +129,14 @@ def _side_by_side(domain: DomainComparison) -> Iterator[Measure]:
 def _pairs_table(comparison: Comparison, domain: DomainComparison) -> Table:
     from rich.text import Text
 
-    measure = domain.measure(domain.headline)
-    unit = "points" if measure.unit == "%" else measure.unit
+    measure = next((each for each in domain.measures if each.name == domain.headline), None)
+    unit = measure.unit if measure and measure.unit != "%" else "points"
     table = _table(unit, "95% interval", "p (Holm)", "won–tied–lost", "verdict")
-    table.title = Text(sentence(measure.label))
+    table.title = Text(sentence(measure.label if measure else domain.headline))
     for pair in domain.pairs[:PAIRS]:
         found = pair.differences.get(domain.headline)
         name = _name(comparison, pair)
-        if found:
+        if found and measure:
             _row(
                 table,
                 name,
@@ -160,7 +163,7 @@ def _differing(comparison: Comparison, domain: DomainComparison) -> None:
     _line(f"Results differ on {number}, most on {first}.")
     shown = domain.differing[0].task_id
     for run in comparison.runs[:2]:
-        _line(f"  colbench view {run.path} --task {shown}")
+        _line(f"  colbench view {quote(run.path)} --task {quote(shown)}")
 
 
 def _values(measure: Measure, values: Iterable[float | None]) -> str:

@@ -20,6 +20,7 @@ from colbench.comparison.domain import Cells, outcome
 from colbench.comparison.model import DomainComparison, RunName, TaskDifference
 from colbench.comparison.text import OUTCOMES, measured
 from colbench.domain import Domain
+from colbench.numbers import count
 from colbench.report.dialogue_stats import DialogueStats
 from colbench.rollout import Rollout
 from colbench.rollout_file import RolloutReader
@@ -28,7 +29,7 @@ from colbench.task import Task
 BLOCK = 20
 """Number of tasks in a block."""
 LONGEST = 50_000
-"""Maximum number of characters of any one text on the page; the run folder has the whole text."""
+"""Maximum number of characters of any one text on the page; the rest is left out."""
 
 
 class Message(Struct, frozen=True, kw_only=True):
@@ -132,17 +133,24 @@ class SideBySide:
         asking, task = rollout.asking, self._tasks.get(rollout.task_id)
         if asking is None:
             return
-        yield f"Learned {asking.told} of {asking.hidden} hidden decisions in {asking.questions} questions"
+        questions = count(asking.questions, "question")
+        yield f"The agent learned {asking.told} of {asking.hidden} hidden decisions in {questions}"
         told = {name for turn in rollout.turns for name in turn.told or ()}
         hidden = (
-            [fact.name for fact in self._domain.decisions(task) if not fact.stated] if task else []
+            [
+                fact.name
+                for fact in self._domain.decisions(task)
+                if not fact.stated and fact.statement not in rollout.request
+            ]
+            if task
+            else []
         )
         if untold := [name for name in hidden if name not in told]:
             yield f"Never revealed: {_names(untold)}"
         if asking.guessed:
             yield f"Guessed right: {_names(asking.guessed)}"
         if asking.ignored:
-            yield f"Told and ignored: {_names(asking.ignored)}"
+            yield f"Revealed but ignored: {_names(asking.ignored)}"
 
 
 def _messages(rollout: Rollout, domain: Domain) -> Iterator[Message]:
@@ -170,4 +178,4 @@ def _names(decisions: Sequence[str]) -> str:
 def _cut(text: str) -> str:
     if len(text) <= LONGEST:
         return text
-    return f"{text[:LONGEST]}\n[{len(text) - LONGEST:,} more characters are in rollouts.jsonl]"
+    return f"{text[:LONGEST]}\n[{len(text) - LONGEST:,} more characters are left out]"

@@ -37,7 +37,7 @@ Cells = Mapping[TaskKey, Mapping[int, DialogueStats]]
 
 
 def compare_domain(domain: Domain, runs: Sequence[Run], mode: str) -> DomainComparison | None:
-    """Compare runs on those tasks of a domain that all the runs have; return None if the runs share no task."""
+    """Compare runs on the tasks of a domain on which all runs have a dialogue; return None without such tasks."""
     found = common_cells(runs, domain.name)
     return _Domain(domain, runs, found, mode).comparison() if found[0] else None
 
@@ -197,7 +197,11 @@ class _Domain:
 
 
 def outcome(dialogue: DialogueStats, mode: str) -> str | None:
-    """Return `succeeded`, or the failure class of a dialogue; None for an unscored dialogue."""
+    """Return `succeeded`, or the failure class of a dialogue.
+
+    Return None if the dialogue is unscored. Also return None if its domain does not define success, unless the agent
+    failed.
+    """
     return SUCCEEDED if success(dialogue, mode) else dialogue.failure_class(mode)
 
 

@@ -109,7 +109,7 @@ def _effort(
 
 
 def _tokens(role: RoleStats) -> Taken:
-    """Return the tokens of all replies; None if a server did not report the count of a reply."""
+    """Return the tokens of all replies; None if the count of at least one reply is unknown."""
     if role.usage is None or role.uncounted:
         return None
     return float(role.usage.prompt_tokens + role.usage.completion_tokens)

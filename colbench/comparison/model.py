@@ -145,7 +145,7 @@ class RunName(Struct, frozen=True, kw_only=True):
 
     letter: str
     name: str
-    """The agent, the folder's name or the path: the first of these that differs between all runs."""
+    """The agent without its server's URL, the agent, the folder's name or the path: the first that differs."""
     path: str
     agent: str
     human: str
@@ -196,6 +196,6 @@ class Comparison(Struct, frozen=True, kw_only=True):
         found = domain.pairs[0].differences
         if measure not in found:
             raise UserError(
-                f"{measure}: no trial has a value in both runs; to run unscored trials again, repeat the runs' commands"
+                f"{measure}: no trial has a value in both runs; if trials are unscored, repeat the runs' commands"
             )
         return found[measure]

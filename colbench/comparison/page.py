@@ -20,7 +20,7 @@ from colbench.comparison.model import (
     RunName,
     TaskDifference,
 )
-from colbench.numbers import p_value, sentence
+from colbench.numbers import count, p_value, sentence
 from colbench.registry import get_domain
 from colbench.run import Run
 from colbench.web.assets import content_security_policy, csp_hash, read_asset
@@ -221,7 +221,7 @@ def _pair(comparison: Comparison, domain: DomainComparison, pair: Pair) -> PairV
     ]
     left_out = (
         [
-            f"{pair.left_out:,} cells are left out because at least one of the two runs has not scored them."
+            f"Left out: {count(pair.left_out, 'cell')} that at least one of the two runs has not scored."
         ]
         if pair.left_out
         else []

@@ -30,7 +30,7 @@ UNKNOWN = "–"
 def mismatches(runs: Sequence[Run], mode: str) -> list[Mismatch]:
     """Return the pins that make runs incomparable; `mode` is the compared scoring mode.
 
-    Pins of a domain count only if all runs have dialogues in this domain. If a run has no scored dialogue in a domain,
+    Pins of a domain count only if all runs have dialogues in this domain. If a run has no scored answer in a domain,
     its scorer there is unknown, and does not count as different.
     """
     domains = _common_domains(runs)

@@ -155,7 +155,7 @@ def settling(domain: DomainComparison, pair: Pair) -> str:
         return f"{text}."
     if found.tasks_needed is None:
         return f"{text}; no difference was observed."
-    return f"{text}; one of {in_words(measure, abs(seen)).removeprefix('+')} needs {needs(found)}."
+    return f"{text}; a difference of {in_words(measure, abs(seen)).removeprefix('+')} needs {needs(found)}."
 
 
 def needs(found: Difference) -> str:

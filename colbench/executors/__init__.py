@@ -37,6 +37,7 @@ class Executor(Protocol):
         """Run and score the dialogues in `queue` until it is empty.
 
         An error that stops the dialogues, such as a refused key, is passed to `queue.stop`. Raises the errors that the
-        queue's methods raise, and may raise UserError if the agent, the human or a process cannot be started.
+        queue's methods raise. Raises UserError, or another ColBenchError, if the agent, the human or a process cannot
+        be started.
         """
         ...

@@ -42,7 +42,7 @@ class Audit(Struct, frozen=True, kw_only=True, tag="audit"):
 
 
 class Found(Struct, frozen=True, kw_only=True, tag="found"):
-    """From the audit process: the results of the audits."""
+    """From the audit process: the results of the audits, as in `Turn` (one for each turn) and in `Rollout`."""
 
     leaks: tuple[Leak | None, ...]
     asked: tuple[tuple[str, ...] | None, ...]
@@ -86,7 +86,10 @@ class AuditProcess:
                 await self._process.start(theirs)
         except UserError as error:
             ours.close()
-            logger.warning("%s; the run's own process audits the dialogues", error)
+            logger.warning(
+                "the audit process cannot be started: %s; the run's own process audits the dialogues",
+                getattr(error.__cause__, "strerror", error),
+            )
             return self
         self._link = await Link.over(ours, Found)
         self._reading = asyncio.create_task(self._read(self._link))

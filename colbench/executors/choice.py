@@ -12,15 +12,15 @@ from colbench.executors.shares import shares
 
 LOCAL, RAY = "local", "ray"
 WORTH = 200
-"""Minimum number of dialogues for which another process pays off; its start takes two seconds of CPU time."""
+"""Minimum number of dialogues for which another process pays off; its start takes up to two seconds of CPU time."""
 
 
 def is_local(config: RunConfig) -> bool:
-    """Return True if a run uses only this machine. Raises UserError if its executor is unknown."""
+    """Return True if a run's executor is this machine, False if it is a cluster. Raises UserError if it is unknown."""
     name, colon, address = config.executor.partition(":")
     if config.executor != LOCAL and (name != RAY or (colon and not address)):
         raise UserError(
-            f"--executor {config.executor}: unknown; use {LOCAL}, {RAY}, or {RAY}:ADDRESS, such as {RAY}:head:6379"
+            f"--executor {config.executor}: unknown; use {LOCAL}, {RAY}, or {RAY}:HOST:PORT"
         )
     return name == LOCAL
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from colbench.cell_queue import CellQueue
 from colbench.event_loop import first_of
 from colbench.executors.messages import Share
-from colbench.executors.remote import Plan, RemoteExecutor, logger
+from colbench.executors.remote import AGAIN, Plan, RemoteExecutor, logger
 from colbench.executors.worker_process import WorkerProcess
 
 T = TypeVar("T")
@@ -52,7 +52,7 @@ class ProcessExecutor(RemoteExecutor):
         while lost := await self._workers[number].serve(queue, self._places, sharers):
             await self._workers[number].stop()
             self._give_back(self._workers[number], lost, queue)
-            logger.warning("%s; another process takes over its dialogues", lost)
+            logger.warning("%s; %s", lost, AGAIN)
             if queue.is_over:
                 return
             self._workers[number] = self._worker(WorkerProcess(), self._shares[number])

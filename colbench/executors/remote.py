@@ -22,6 +22,8 @@ from colbench.runner import make_rollout
 from colbench.task import Task
 
 logger = logging.getLogger("colbench")
+AGAIN = "its dialogues start again, except those that were interrupted before"
+"""What happens to the dialogues of a lost worker, for a warning (`cell_queue.LOSSES`)."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):

@@ -11,7 +11,8 @@ def shares(
 ) -> list[Share]:
     """Return nearly equal shares of a machine's limits, one per process, each with at least one worker of each kind.
 
-    `cores`: the total number of workers of a kind if `config` sets no number; by default, this machine's core count.
+    `cores`: the total number of workers of a kind if `config` sets no number; by default, the number of cores that this
+    process may use.
     """
     cores = cores or workers(0)
     scoring, rendering = config.sandbox_workers or cores, config.browser_workers or cores

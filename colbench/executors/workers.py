@@ -95,7 +95,9 @@ class Worker:
                     raise error_of(message)
                 case Logged():
                     self._log(message)
-        raise UserError(f"{self._host.flag}: not ready: {await self._obituary()}")
+        raise UserError(
+            f"{self._host.flag}: a process was lost while it started: {await self._obituary()}"
+        )
 
     async def serve(
         self, queue: CellQueue, places: Mapping[str, int], sharers: int

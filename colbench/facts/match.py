@@ -138,7 +138,10 @@ class _Classes:
         return shares
 
     def surplus(self, having: Array, usual: Array) -> Array:
-        """Return the log ratio, in nats, of each word's share in a class to its usual share; at least `LEAST`."""
+        """Return the log ratio, in nats, of each word's smoothed share in a class to its usual share.
+
+        The ratio is at least `LEAST`. `having` counts the examples of each class that contain each word.
+        """
         here = (having + SHRINKAGE * usual) / (self._sizes + SHRINKAGE)[:, None]
         return np.maximum(LEAST, np.log(here / usual))
 

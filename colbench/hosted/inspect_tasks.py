@@ -3,9 +3,9 @@
 A sample is a task, and an epoch is a trial. The solver is the dialogue of Inspect's model with the simulated human. The
 scorer is ColBench's own and also has the domain's name.
 
-Parameters (`-T`) are `tasks`, `human`, `max_turns` and other keys of a `--config` file of `colbench eval`, except those
-in `sessions.NOT_OURS`. A domain with pictures also has the parameter `pictures`: if it is true, the model sees pictures
-of its own pages. Written for inspect-ai 0.3.285.
+Parameters (`-T`) are `tasks`, `human`, `max_turns` and other keys of a `--config` file of `colbench eval`, except
+`domain` and those in `sessions.NOT_OURS`. A domain with pictures also has the parameter `pictures`: if it is true, the
+model sees pictures of its own pages. Written for inspect-ai 0.3.285.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class HostedSession:
     """A session that is started when first needed, and stopped when the event loop ends.
 
     It does not stop at the end of the run, because not all harnesses announce the end. The constructor raises UserError
-    in the same cases as `colbench eval`.
+    for a setting in `NOT_OURS`, and in the same cases as `colbench eval`.
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
@@ -120,7 +120,7 @@ def session_for(settings: Mapping[str, Any]) -> HostedSession:
 
 
 def measures(score: Score, domain: str) -> dict[str, float]:
-    """Return the headline numbers of a verdict by name, except missing ones; success is 1 or 0."""
+    """Return success (1 or 0) and the primary metric of a verdict, by name; a value that is missing is left out."""
     own = get_domain(domain)
     found = {metric.name: metric.of(score) for metric in (own.success, own.primary) if metric}
     return {name: value for name, value in found.items() if value is not None}

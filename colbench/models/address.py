@@ -26,6 +26,8 @@ SERVER_VARIABLES = (
     "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN", *HOST_KEYS.values(),
 )  # fmt: skip
 """All variables that can contain URLs and keys of model servers, except those that a user names."""
+KEY_FLAGS = "--agent-arg api_key_env=NAME (for the human, --human-arg)"
+"""The arguments that name the environment variable of a key, for error messages."""
 LOOKS_LIKE_AN_ADDRESS = re.compile(r"localhost|.*[:/.].*")
 
 
@@ -33,9 +35,11 @@ def parse_spec(spec: str) -> tuple[str, tuple[str, ...]]:
     """Return the model and the base URLs of a spec `MODEL[@URL[,URL…]]`.
 
     If the spec has no URL, the base URL is the one in OPENAI_BASE_URL or, if that is not set, OpenAI's. Raises
-    UserError if the spec names no model or has nothing after the `@`, or if a URL is invalid. An address without
-    `http://` or `https://` is refused, because it would become part of the model's name, and the key would go to
-    OpenAI.
+    UserError if the spec names no model or has nothing after the `@`, or if a URL is invalid (`require_url`).
+
+    `localhost`, or a text with `:`, `/` or `.`, is refused after the last `@` if it lacks `http://` or `https://`. As
+    part of the model's name, it would send the key to OpenAI. Any other text after an `@`, as in `model@main`, belongs
+    to the model's name.
     """
     model, at, address = _split(spec)
     if not model:
@@ -54,9 +58,10 @@ def parse_spec(spec: str) -> tuple[str, tuple[str, ...]]:
 
 
 def require_url(url: str, place: str) -> None:
-    """Raise UserError unless a text is the URL of a server's API, without user name, password, query and fragment.
+    """Raise UserError unless a text is the URL of a server's API.
 
-    The error's message starts with `place`.
+    The URL has no user name, password, query or fragment, and ends neither in `/` nor in `/chat/completions`. The
+    error's message starts with `place`.
     """
     require_no_password(url, place)
     try:
@@ -81,16 +86,18 @@ def require_no_password(url: str, place: str) -> None:
     if "@" in re.sub(r"^\w+:/*", "", url).partition("/")[0]:
         raise UserError(
             f"{place}: the URL contains a user name or a password; remove it, put the server's key into an "
-            "environment variable, and pass the variable's name with api_key_env=NAME"
+            f"environment variable, and pass the variable's name with {KEY_FLAGS}"
         )
 
 
 def api_key_for(base_url: str, variable: str | None) -> str | None:
     """Return the key for a server; None if no key is found.
 
-    The key is read from `variable` or, if it is None, from the provider's variable: OPENAI_API_KEY for OpenAI's server
-    and for the server in OPENAI_BASE_URL, else the variable of the host (`HOST_KEYS`). Raises UserError if no key is
-    found although `variable` is given or the server is OpenAI's.
+    The key is read from `variable` or, if it is None or empty, from the provider's variable: OPENAI_API_KEY for
+    OpenAI's server and for the server in OPENAI_BASE_URL, else the variable of the host, if `HOST_KEYS` has one.
+
+    Raises UserError if no key is found although `variable` is given or the server is OpenAI's, or if the key is invalid
+    (`read_key`).
     """
     name = variable or _variable_of(base_url)
     key = read_key(name) if name else None
@@ -102,7 +109,7 @@ def api_key_for(base_url: str, variable: str | None) -> str | None:
 def azure_key(variable: str | None) -> str | None:
     """Return the key in a variable, by default AZURE_OPENAI_API_KEY; None if the default variable is not set.
 
-    Raises UserError if the variable is given but not set.
+    Raises UserError if the variable is given but not set, or if the key is invalid (`read_key`).
     """
     key = read_key(variable or "AZURE_OPENAI_API_KEY")
     if variable and not key:
@@ -113,7 +120,7 @@ def azure_key(variable: str | None) -> str | None:
 def azure_endpoint(given: str) -> str:
     """Return the URL of Azure's server: the given one, or else AZURE_OPENAI_ENDPOINT; "" if neither is set.
 
-    Raises UserError if it is not a URL.
+    Raises UserError if it is not a valid URL (`require_url`).
     """
     url = (given or os.environ.get("AZURE_OPENAI_ENDPOINT", "")).strip().rstrip("/")
     if url:
@@ -147,11 +154,16 @@ def _split(spec: str) -> tuple[str, bool, str]:
 
 
 def _suggest(address: str) -> str:
-    """Return the URL that is most likely meant by an address without a host, or without `http://` or `https://`."""
+    """Return the URL that an invalid address most likely means; `http://host:port/v1` if this cannot be guessed."""
     url = "http://" + re.sub(r"^\w+:(//|$)", "", address)
-    if not urlsplit(url).hostname:
+    try:
+        parts = urlsplit(url)
+        guessed = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        guessed = False
+    if not guessed:
         return "http://host:port/v1"
-    return url if urlsplit(url).path else f"{url}/v1"
+    return url if parts.path else f"{url}/v1"
 
 
 def _default_url() -> str:

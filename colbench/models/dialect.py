@@ -11,6 +11,7 @@ from typing import Any
 
 from colbench.config import ArgValue
 from colbench.errors import UserError
+from colbench.models.address import KEY_FLAGS
 from colbench.models.reply import error_fields, error_text
 
 PLAIN_TOKENS = 4096
@@ -23,8 +24,8 @@ OPTIONAL = ("temperature", "seed")
 RESERVED = {
     "model": "the spec names the model",
     "messages": "the dialogue is sent",
-    "temperature": "it is an argument of its own, which the run records",
-    "seed": "each request has its own seed, which depends on --seed",
+    "temperature": "the argument temperature=VALUE sets it",
+    "seed": "each request has its own seed",
     "stream": "each reply is read as a whole",
     "n": "each request gets one reply",
     "logprobs": "--record-tokens requests them",
@@ -35,7 +36,7 @@ SECRET = re.compile(
     r"(?:.*_)?(?:api_?key|password|secret|authorization)|key|(?:(?:access|api|auth|bearer|hf)_)?token",
     re.IGNORECASE,
 )
-"""Names of arguments that contain a secret, unlike the names of real fields such as `prompt_cache_key`."""
+"""Pattern of the names of arguments that contain a secret. Real fields, such as `prompt_cache_key`, do not match."""
 REFUSALS = {400, 415, 422}
 UNKNOWN = re.compile(
     r"unsupported|not support|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|extra inputs|deprecated|"
@@ -148,26 +149,31 @@ def own_limit(fields: dict[str, Any]) -> tuple[str, int]:
 def request_fields(given: Mapping[str, ArgValue]) -> dict[str, Any]:
     """Return the request fields set by the user.
 
-    Raises UserError if `extra_body` is not a JSON object, if a field is one of `RESERVED`, or if it is a secret.
+    Raises UserError if `extra_body` is not a JSON object, or if the name of a field is in `RESERVED` or is that of a
+    secret.
     """
     fields = {name: _value(value) for name, value in given.items() if name != "extra_body"}
     extra = _value(given.get("extra_body", "{}"))
     if not isinstance(extra, dict):
-        raise UserError(f"extra_body={given['extra_body']}: not a JSON object")
-    for name in (*fields, *extra):
-        _require_allowed(name)
+        raise UserError(
+            f'extra_body={given["extra_body"]}: expected a JSON object, such as {{"top_k": 20}}'
+        )
+    for name in fields:
+        _require_allowed(name, name)
+    for name in extra:
+        _require_allowed(name, f"extra_body: {name}")
     return fields | extra
 
 
-def _require_allowed(name: str) -> None:
+def _require_allowed(name: str, place: str) -> None:
     if name in RESERVED:
         raise UserError(
-            f"{name}: cannot be set as a request field, because {RESERVED[name]}; remove it"
+            f"{place}: cannot be set as a request field, because {RESERVED[name]}; remove it"
         )
     if SECRET.fullmatch(name.replace("-", "_")):
         raise UserError(
-            f"{name}: a run records its arguments, so a secret cannot be one of them; put the server's key into an "
-            "environment variable, and pass the variable's name with api_key_env=NAME"
+            f"{place}: a run records its arguments, so a secret cannot be one of them; put the server's key into an "
+            f"environment variable, and pass the variable's name with {KEY_FLAGS}"
         )
 
 

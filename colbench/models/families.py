@@ -29,7 +29,7 @@ def _words(said: dict[str, Any]) -> str:
 
 
 def _hidden(said: dict[str, Any]) -> dict[str, Any]:
-    """Return a completion with thoughts that are counted as tokens, but not shown."""
+    """Return a completion whose `usage` also counts the tokens of thoughts."""
     said["usage"]["completion_tokens"] += THOUGHT_TOKENS
     said["usage"]["completion_tokens_details"] = {"reasoning_tokens": THOUGHT_TOKENS}
     return said

@@ -24,7 +24,7 @@ NO_SIGNATURE = "def answer(*args, **kwargs)"
 PAGE = "<html><body><h1>A page</h1></body></html>"
 SENTENCE = "I do not mind."
 HISTORY = re.compile(r"^(?:Person|Programmer|Designer): ", re.MULTILINE)
-"""Pattern of the conversation in the human's prompt."""
+"""Pattern of the beginning of each message of the conversation in the human's prompt."""
 
 
 class Part(Struct, frozen=True):
@@ -43,12 +43,13 @@ def read_model(name: str) -> list[Part]:
         fault, slash, every = each.partition("/")
         known = (CATALOG | DOUBLES).get(fault)
         if fault == OK:
-            raise ValueError(f"`{OK}` cannot be combined with other faults")
+            raise ValueError(f"`{OK}` cannot be combined with faults or a number; use it alone")
         if known is None:
             near = difflib.get_close_matches(fault, [*CATALOG, *DOUBLES], n=1)
-            raise ValueError(f"no fault `{fault}`" + (f"; did you mean {near[0]}?" if near else ""))
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise ValueError(f"unknown fault `{fault}`{hint}")
         if slash and not (every.isdecimal() and int(every)):
-            raise ValueError(f"`{each}`: expected a whole number after /, as in {fault}/3")
+            raise ValueError(f"`{each}`: expected a whole number above 0 after /, as in {fault}/3")
         parts.append(Part(known, int(every or 1)))
     return sorted(parts, key=lambda part: -part.every)
 

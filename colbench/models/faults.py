@@ -367,7 +367,7 @@ REFUSES: dict[str, Known] = {
         '"msg": "Extra inputs are not permitted"}]}',
     ),
     "few-tokens": Known(
-        text="rejects more than 1,000 tokens",
+        text="rejects a max_tokens above 1,000",
         faults=(
             Fault(
                 status=400,

@@ -123,5 +123,5 @@ class TextHuman:
 
 
 def history(dialogue: Sequence[Message]) -> str:
-    """Format the conversation so far for a prompt, one line per message."""
+    """Return the conversation so far as text for a prompt; each message begins on a new line, after its speaker."""
     return "\n".join(f"{SPEAKERS[message.role]}: {message.content}" for message in dialogue)

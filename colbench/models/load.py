@@ -31,7 +31,7 @@ class ClientLoad:
         if self._client == "openai" and holds_up(self.calls, wall, cpu):
             logger.warning(
                 "the HTTP client slows the run down: at %.0f calls per second, its thread used %.0f %% of a "
-                "CPU core; set client=aiohttp (--agent-arg, --human-arg), which uses a tenth of that",
+                "CPU core; set client=aiohttp with --agent-arg or --human-arg, which uses a tenth of that",
                 self.calls / wall,
                 100 * cpu / wall,
             )

@@ -77,8 +77,9 @@ class OpenAIChat:
     `spec` is `MODEL[@URL[,URL…]]` or, if `azure` is set, `DEPLOYMENT[@ENDPOINT]`. `concurrency` is the maximum number
     of concurrent requests to each server, shared by all callers of the server. `timeout` is the time limit in seconds
     for one request. `retries` is the number of times that a failed request is repeated. Repetitions after overload, or
-    after a server was unreachable, do not count; `--endpoint-patience` limits their duration. `client` is `openai` (the
-    official package) or `aiohttp`. Pictures are made to fit `max_image_edge` pixels (`colbench.models.pictures`). All
+    after a server was unreachable, do not count; `--endpoint-patience` limits their duration. `api_key_env` names the
+    environment variable of the server's key; by default, it is the provider's (`address.api_key_for`). `client` is
+    `openai` (the official package) or `aiohttp`. Pictures are made to fit `max_image_edge` pixels (see `pictures`). All
     other `fields`, such as `reasoning_effort`, and those of `extra_body` are added to each request. A string with a
     JSON object or list is sent as that object or list.
 
@@ -172,9 +173,9 @@ class OpenAIChat:
         raised for a model that thinks before it writes. With `tokens`, the message includes its token IDs and
         log-probabilities, which vLLM 0.10.2 and later return. Raises SchemaRefusedError if a request with a schema is
         refused, TooLongError if the messages are longer than the model's context, EndpointError if the server does not
-        answer or refuses the request for another reason, such as pictures. Raises UserError if the key or the URL is
-        refused before the first answer, if the account is empty, or if the server rejects one of the client's `fields`
-        or does not return tokens.
+        answer or refuses the request for another reason, such as pictures. Raises UserError if the account is empty, or
+        if requested tokens are not returned. Raises UserError also if the key, the URL or one of the client's `fields`
+        is refused before the server has answered this client.
         """
         fields: dict[str, Any] = {
             "model": self.model,
@@ -288,11 +289,12 @@ class OpenAIChat:
         if answer.status in SCHEMA_REFUSED and request.has_schema:
             return SchemaRefusedError(said)
         if answer.status in PICTURES_REFUSED and request.has_pictures:
-            return EndpointError(f"{url}: the server rejects images ({said})", kind="rejected")
+            return EndpointError(f"{url} rejects a request with pictures ({said})", kind="rejected")
         named = set(re.findall(r"\w+", said))
         own = next((name for name in self._fields if name in named), None)
         if own and not connection.has_answered:  # every request has these fields
-            return UserError(f"{url} rejects `{own}`; remove that argument ({said})")
+            fix = "correct or remove it in --agent-arg, --human-arg, or their extra_body"
+            return UserError(f"{url} rejects the field `{own}`; {fix} ({said})")
         return EndpointError(f"{url}: {said}", kind="rejected")
 
     async def _back_off(

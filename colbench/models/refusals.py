@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 
 from colbench.errors import Kind, UserError
+from colbench.models.address import KEY_FLAGS
 from colbench.models.reply import error_fields, error_text
 from colbench.models.transports import Answer
 
@@ -17,7 +18,7 @@ NO_CREDIT = 402
 """Status code with which OpenRouter and DeepSeek refuse requests of an account without credit."""
 LOAD = {429, 503, 529}
 RETRIED = {408, 409, 425}
-"""Status codes of temporary refusals. Other codes from 500 on are treated in the same way."""
+"""Status codes of temporary refusals. Codes from 500 on have the same meaning, except 501 and those in `NOT_NOW`."""
 NOT_IMPLEMENTED = 501
 """Status code of a request with a part that the server does not implement, such as a schema for the reply."""
 PASSING = {300, 301, 302, 303, 307, 308, 401, 403, 404, 405}
@@ -78,12 +79,12 @@ def mistake(url: str, answer: Answer) -> UserError:
     said = words(answer)
     if answer.status in {401, 403}:
         return UserError(
-            f"{url} rejects the API key; pass --agent-arg api_key_env=NAME (for the human, --human-arg), where "
-            f"NAME is the environment variable with the right key ({said})"
+            f"{url} rejects the API key, or needs one; pass {KEY_FLAGS}, where NAME is the environment variable "
+            f"with the right key ({said})"
         )
     if "location" in answer.headers:
         return UserError(
-            f"{url} has moved to {answer.headers['location']}; use that address ({said})"
+            f"{url} redirects to {answer.headers['location']}; correct the URL of the server ({said})"
         )
     complete = "/v1/" in url or "/openai/deployments/" in url
     hint = "" if complete else "; if the server's API is under /v1, add /v1 to the URL"

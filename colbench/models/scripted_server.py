@@ -43,7 +43,7 @@ class Fault(Struct, frozen=True, kw_only=True):
     sent: Literal["whole", "half", "drip"] = "whole"
     """`half`: the connection is cut in the middle of the body; `drip`: the body never ends."""
     delay: float = 0.0
-    """Seconds before the answer, in addition to the server's own `delay`."""
+    """Seconds before the answer to a chat request, in addition to the server's own `delay`."""
     slots: int = 0
     """Maximum number of requests for the same model that are served at once; 0: no limit."""
     queues: bool = False
@@ -70,11 +70,12 @@ class ScriptedServer:
     """A server that answers as the model `model` with the replies of `script`; it runs inside `async with`.
 
     `fault(n)`, if given, returns the Fault for the n-th chat request, counted from 1, or None. `models` is a Fault for
-    GET /models. `delay` is the number of seconds before each answer, or a function that returns it. The lists
-    `requests`, `headers` and `paths` record the requests. Azure's paths are served as well; `/no-models/v1` serves chat
-    completions, but no list of models. Like vLLM, the server returns token IDs and log-probabilities on request: its
-    tokens are the bytes of the text. The script receives pictures as `Message.images`; if `sees` is False, pictures are
-    refused, as by a text-only model.
+    GET /models. `delay` is the number of seconds before each answer to a chat request, or a function that returns it.
+    The lists `requests`, `headers` and `paths` record the chat requests.
+
+    Azure's paths are served as well; `/no-models/v1` serves chat completions, but no list of models. Like vLLM, the
+    server returns token IDs and log-probabilities on request: its tokens are the bytes of the text. The script receives
+    pictures as `Message.images`; if `sees` is False, pictures are refused, as by a text-only model.
     """
 
     def __init__(

@@ -11,9 +11,10 @@ from colbench.config import ScoringMode
 RenderOutcome = Literal["rendered", "no page", "too big", "timeout", "crash", "varies"]
 """The outcome of rendering.
 
-All outcomes except `rendered` are caused by the page; a failure of the browser raises RenderError. `varies`: two
-independent loads of the page look different, even if no other page is rendered at the same time. `crash`: the page
-repeatedly crashed browsers that were started only for it.
+All outcomes except `rendered` are caused by the page; a failure of the browser raises RenderError. `no page`: there is
+nothing to render. `too big`: the page exceeds a size limit. `varies`: two independent loads of the page look different,
+even if no other page is rendered at the same time. `crash`: the page repeatedly crashed browsers that were started only
+for it.
 """
 BlockKind = Literal["heading", "text", "link", "button", "input", "picture", "box"]
 """`box`: an area without its own text that is visible by its color, border or shadow."""
@@ -59,7 +60,7 @@ class Render(Struct, frozen=True, kw_only=True, omit_defaults=True):
     refused: tuple[str, ...] = ()
     """URLs that the page requested but was not allowed to load."""
     note: str = ""
-    """The reason why there is no picture, in words."""
+    """The reason why there is no picture, in words; empty if `rendered`."""
     picture: bytes = b""
     """PNG, RGB, `width` x `height`; empty unless `rendered`."""
 

@@ -32,7 +32,7 @@ class Baseline(Struct, frozen=True, kw_only=True):
     source: str
     """The baseline's path, as given by the user."""
     agent: str
-    """The baseline's agent; empty if a rollout file does not name it."""
+    """The baseline's agent; empty for a file of rollouts, which does not name the agent."""
     dialogues: Mapping[str, Sequence[DialogueStats]]
     """Dialogues by the hash of their task."""
 
@@ -65,14 +65,18 @@ class Others(Struct, frozen=True, kw_only=True):
 def read_baseline(source: str, flag: str = "--baseline") -> Baseline:
     """Return the run in `source`, a run folder or a rollout file; `flag` is the flag with which the user named it.
 
-    Raises UserError if the file is missing or has no dialogues, DataError if a file is malformed.
+    Raises UserError if the file of rollouts is missing or has no dialogues. Raises DataError if the folder is not that
+    of a run, or if a file is malformed.
     """
     path, agent = Path(source), ""
     if path.is_dir():
         folder = RunFolder(path)
         agent, path = folder.record().config.agent, folder.rollouts_path
     if not path.is_file():
-        raise UserError(f"{flag} {source}: neither a run folder nor a file of rollouts")
+        raise UserError(
+            f"{flag} {source}: the file {path} does not exist; name the folder of a run that has dialogues, or a file "
+            "of rollouts"
+        )
     dialogues = by_task(latest_rollouts(path))
     if not dialogues:
         raise UserError(f"{flag} {source}: no rollouts found; use a run with dialogues")
@@ -104,7 +108,8 @@ def read_ceiling(source: str) -> Baseline:
 def load_others(config: RunConfig, tasks: Sequence[Task]) -> Others:
     """Read the runs that a configuration names for comparison.
 
-    Raises UserError if one of the runs cannot be read, or has none of these tasks.
+    Raises UserError if one of the runs is missing, has no dialogues, or has none of these tasks, or if the ceiling is
+    not a run with `--told all`. Raises DataError if a file of one of the runs is malformed.
     """
     others = Others(
         baseline=read_baseline(config.baseline) if config.baseline else None,

@@ -115,9 +115,10 @@ def _scores(domain: Domain, report: DomainReport) -> Iterator[Fact]:
         yield Fact(label="further", value="", note=", ".join(others))
     delta = report.delta
     if delta and differs(report):
-        other = report.modes[delta.mode if report.mode == delta.base else delta.base]
+        other = delta.mode if report.mode == delta.base else delta.base
+        mean = report.modes[other].value.mean
         note = f"{label}; {delta.differing:,} of {count(delta.cells, 'verdict')} differ"
-        yield Fact(label=f"{delta.mode} scoring", value=percent(other.value.mean), note=note)
+        yield Fact(label=f"{other} scoring", value=percent(mean), note=note)
     if report.win_rate:
         yield share(f"wins over {report.win_rate.agent or 'the baseline'}", report.win_rate.rate)
 
@@ -140,7 +141,7 @@ def _asking(asking: AskingReport | None) -> Iterator[Fact]:
     if found["ask_f1"] is not None:
         precision = percent(found["ask_precision"])
         note = f"precision {precision}, recall {percent(found['ask_recall'])}"
-        note = note if found["questions"] else "it asked nothing"
+        note = note if found["questions"] else "the agent asked nothing"
         yield Fact(label=f"ask F1{estimated}", value=percent(found["ask_f1"]), note=note)
     if found["questions"]:
         named = {
@@ -169,7 +170,9 @@ def _followed(report: DomainReport) -> Iterator[Fact]:
     found = report.followed.metrics
     kept, worse = (percent(found[f"differences_{name}"].mean) for name in ("kept", "worse"))
     note = f"of the differences the human pointed out; {kept} kept, {worse} made worse"
-    yield Fact(label="fixed next", value=percent(found["differences_fixed"].mean), note=note)
+    yield Fact(
+        label="fixed on next page", value=percent(found["differences_fixed"].mean), note=note
+    )
 
 
 def _failed(report: DomainReport) -> Iterator[Fact]:

@@ -33,7 +33,7 @@ BLOCK = 40
 REQUEST = 200
 """Maximum number of characters of a task's request in the table, where it is displayed and can be searched."""
 LONGEST = 100_000
-"""Maximum number of characters of any one text on the page; the run folder has the whole text."""
+"""Maximum number of characters of any one text on the page; the rest is left out."""
 
 
 def index(
@@ -183,4 +183,4 @@ class _Packer:
 def _cut(text: str) -> str:
     if len(text) <= LONGEST:
         return text
-    return f"{text[:LONGEST]}\n[{len(text) - LONGEST:,} more characters are in rollouts.jsonl]"
+    return f"{text[:LONGEST]}\n[{len(text) - LONGEST:,} more characters are left out]"

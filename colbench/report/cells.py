@@ -190,8 +190,9 @@ def unjudged(dialogue: Judged, mode: str, lead: Metric) -> bool:
 def value_at(dialogue: DialogueStats, turn: int, lead: Metric) -> float | None:
     """Return the value of a metric for the last answer shown in turns 1 to `turn`, in the domain's first mode.
 
-    The value is 0 if these turns show no answer or if the agent failed. It is None if the dialogue or its turns were
-    not scored.
+    The value is 0 if these turns show no answer, if the agent failed, or if the final answer scored 0 and no turn was
+    scored. It is None if the dialogue was not scored, or if its turns were not scored and its final answer did not
+    score 0.
     """
     final = value(dialogue, get_domain(dialogue.domain).modes[0], lead)
     values = dialogue.by_turn(lead)

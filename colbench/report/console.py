@@ -18,11 +18,11 @@ from colbench.report.facts import grid_size, sections
 from colbench.report.model import DomainReport, RunReport
 
 LINES = 20
-"""Maximum number of lines printed after a run."""
+"""Maximum number of lines printed after a run with one domain and few warnings."""
 FRAME = 3
 """Number of lines around the facts of a domain: its title, and blank lines."""
 FEWEST = 6
-"""Minimum number of lines of facts to print, whatever else is printed."""
+"""Minimum number of lines available to the facts of a domain, even if more than `LINES` lines are then printed."""
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -61,7 +61,7 @@ def _next(report: RunReport, folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def pages(report: RunReport, folder: Path) -> dict[str, Path]:
-    """Return the pages of a run's report by name."""
+    """Return the paths of the pages of a run's report, by the name of the page or of the set of pages."""
     files = {"report": "report.html", **report.pages}
     return {name: folder / file for name, file in files.items()}
 

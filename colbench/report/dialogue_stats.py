@@ -34,7 +34,10 @@ NO_FLOORS: dict[str, dict[str, float]] = {}
 NEVER = 1 << 30
 """Placeholder for the turn of something that never happened."""
 Reply = tuple[Usage | None, Delivery | None, bool]
-"""Tokens and delivery of one reply, and True if a model server returned an empty reply."""
+"""Tokens and delivery of one reply, and True if it is empty.
+
+The delivery is None if no model server was called; whether the reply is empty is then not used.
+"""
 
 
 class Judged(Protocol):
@@ -88,7 +91,10 @@ class DialogueStats(Struct, frozen=True, kw_only=True, gc=False):
     scores: dict[str, Score]
     """The scores, without tests and floors."""
     floors: Mapping[str, Mapping[str, float]] | None
-    """Metrics of answers that need no dialogue (`Domain.floors_of`); None if the dialogue is not scored."""
+    """Metrics of answers that need no dialogue (`Domain.floors_of`).
+
+    None if the dialogue is not scored in the domain's first mode.
+    """
     failure: Failure | None
     ended_by: str
     failed_as: dict[str, FailureClass | None]
@@ -135,7 +141,10 @@ class DialogueStats(Struct, frozen=True, kw_only=True, gc=False):
         return is_settled(self.failure)
 
     def failure_class(self, mode: str) -> FailureClass | None:
-        """Return the dialogue's failure class in a mode (`colbench.asking.failure_class`); None if it did not fail."""
+        """Return the dialogue's failure class in a mode (`colbench.asking.failure_class`).
+
+        Return None if the dialogue did not fail, or has no score in the mode.
+        """
         return "crashed" if self.agent_failed else self.failed_as.get(mode)
 
     def by_turn(self, metric: Metric) -> list[float | None]:

@@ -22,7 +22,7 @@ from colbench.report.model import (
 from colbench.stats import mean_interval
 
 REASONS = 3
-"""Maximum number of reasons shown for each boundary."""
+"""Maximum number of reasons for each boundary, and of types of errors in crashed answers."""
 
 
 def turns_used(cells: Cells, turns: int) -> Turns:

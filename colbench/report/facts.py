@@ -99,7 +99,7 @@ def leads_with_fallback(domain: Domain, report: DomainReport) -> bool:
 
 
 def further_metrics(domain: Domain, report: DomainReport) -> dict[str, Interval]:
-    """Return the measured metrics other than the leading one and success, by name."""
+    """Return the means of the measured metrics other than the leading one and success, by name."""
     shown = {report.lead, domain.success and domain.success.name}
     return {name: mean for name, mean in report.metrics.items() if name not in shown}
 
@@ -127,7 +127,7 @@ def _scores(domain: Domain, report: DomainReport) -> Iterator[Fact]:
             value=f"{report.unscored:,}",
             note=f"of {count(report.cells, 'dialogue')}; the numbers above leave them out",
         )
-        yield from _rates(domain, report.lead, report.unscored_as_zero, ", as 0")
+        yield from _rates(domain, report.lead, report.unscored_as_zero, ", unscored as 0")
     yield from _other_modes(domain, report)
     yield from _ceiling(domain, report)
     yield from _delta(domain, report)
@@ -332,7 +332,7 @@ def _leaks(report: DomainReport) -> Iterator[Fact]:
         said = "in the reference that the human revealed without being asked"
         yield _leak("identifiers", report.leaks.identifiers, f"share of the names {said}")
         yield _leak("literals", report.leaks.literals, f"share of the numbers and strings {said}")
-        yield _leak("n-grams", report.leaks.ngrams, f"share of the runs of four tokens {said}")
+        yield _leak("n-grams", report.leaks.ngrams, f"share of the sequences of four tokens {said}")
 
 
 def _leak(label: str, leak: LeakShare, hint: str) -> Fact:

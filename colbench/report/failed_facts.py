@@ -10,10 +10,10 @@ from colbench.report.model import AskingReport, DecisionReport, DomainReport
 
 CLASS_NOTES = {
     "no_answer": "no answer before the turn limit (then the last message is scored), or a blank one",
-    "crashed": "the agent failed, or its answer did not run on any test",
-    "guessed": "answered while decisions were open",
-    "ignored": "all decisions were revealed, but the answer contradicts one",
-    "wrong_code": "all decisions were revealed, but the code is wrong",
+    "crashed": "the agent failed, or its answer returned no value in any test",
+    "guessed": "the agent answered while decisions were open",
+    "ignored": "all decisions were revealed, but the answer contradicts at least one",
+    "wrong_code": "all decisions were revealed (or are unknown), but the code is wrong",
 }
 RAREST = 5
 """Maximum number of rarely asked decisions to name."""
@@ -45,7 +45,9 @@ def class_note(report: DomainReport, name: str) -> str:
         return CLASS_NOTES[name]
     answers = crashed_answers(report)
     failed = report.failed.classes[name] - answers if report.failed else 0
-    return f"the agent failed ({failed:,}), or its answer did not run on any test ({answers:,})"
+    return (
+        f"the agent failed ({failed:,}), or its answer returned no value in any test ({answers:,})"
+    )
 
 
 def crashed_answers(report: DomainReport) -> int:
@@ -56,7 +58,7 @@ def crashed_answers(report: DomainReport) -> int:
 
 
 def frequent_error(report: DomainReport) -> Iterator[Fact]:
-    """Yield the most frequent error of the answers that crashed."""
+    """Yield the most frequent error of the answers that crashed; nothing if no error is known."""
     for error in report.failed.errors[:1] if report.failed else ():
         note = f"of {count(crashed_answers(report), 'crashed answer')}, such as {error.reason}"
         yield Fact(label="most frequent error", value=f"{error.count:,}", note=note)

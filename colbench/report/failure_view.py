@@ -65,7 +65,7 @@ class FailureView(Struct, frozen=True, kw_only=True):
     families: Sequence[FamilyLine]
     decisions: Sequence[DecisionLine]
     errors: Sequence[str]
-    """The most frequent error of the answers that crashed, if any did."""
+    """The most frequent error of the answers that crashed; empty if no error is known."""
     first: int = FIRST
 
 
@@ -79,7 +79,7 @@ class FollowedView(Struct, frozen=True, kw_only=True):
 
 
 def failure_view(report: DomainReport, tasks: Sequence[Task]) -> FailureView | None:
-    """Return a run's failures and the decisions that the agent did not ask about.
+    """Return a run's failures, and the decisions that the agent did not ask about in every dialogue.
 
     Return None if the run has neither failures nor such decisions, or if the domain does not define success.
     """

@@ -35,6 +35,7 @@ class ModeReport(Rates, frozen=True, kw_only=True):
     scored_tasks: int | None = None
     """Number of tasks with a scored dialogue; None in a report of an earlier version."""
     unscored: int
+    """Number of planned cells without a score; unjudged cells do not count."""
     unscored_as_zero: Rates | None
     """The rates over all planned cells except unjudged ones, with unscored cells as 0; None if all are scored."""
     pass_k: tuple[PassK, ...]
@@ -89,7 +90,7 @@ class Replies(Struct, frozen=True, kw_only=True):
 
     total: int
     empty: int
-    """Number of replies without any text, for any reason."""
+    """Number of replies without any text except thoughts, for any reason."""
     cut: int
     """Number of replies cut by a limit on their length."""
     filtered: int
@@ -156,7 +157,7 @@ class Budget(Struct, frozen=True, kw_only=True):
     value: Interval | None = None
     """Mean of the leading metric for the last answer shown by this turn, in the domain's first mode.
 
-    None if no turn was scored.
+    None if the scores by turn are unknown, as in a domain that does not score turns.
     """
 
 
@@ -166,7 +167,7 @@ class WinRate(Struct, frozen=True, kw_only=True):
     baseline: str
     """The run folder or rollout file, as given."""
     agent: str
-    """Agent of the baseline; empty if a rollout file does not name it."""
+    """Agent of the baseline; empty if the baseline is a file of rollouts, which does not name the agent."""
     measure: str
     """Name of the metric that was compared."""
     epsilon: float
@@ -175,7 +176,7 @@ class WinRate(Struct, frozen=True, kw_only=True):
     """Number of tasks that both runs have and have scored."""
     rate: Interval
     note: str = ""
-    """The reason why the two runs are hard to compare; empty if they are comparable."""
+    """Why the fallback metric was compared, and how the scoring of the two runs differs; empty if neither applies."""
 
 
 class DecisionReport(Struct, frozen=True, kw_only=True):
@@ -270,7 +271,10 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     delta: ModeDelta | None
     """The difference between two scoring modes; None unless both have scored the run."""
     distribution: tuple[int, ...]
-    """Number of scored cells by value, rounded to tenths; the first and last bins hold only exactly 0 and 1."""
+    """Number of scored cells by value, rounded to tenths.
+
+    The first bin holds only values of 0 and below, the last only values of 1.
+    """
     by_turn: tuple[Budget, ...]
     """Results by the end of each turn, from 1 to the number of turns of the longest dialogue."""
     ended_by: dict[str, int]
@@ -324,7 +328,10 @@ class RunReport(Struct, frozen=True, kw_only=True):
     max_turns: int
     domains: dict[str, DomainReport]
     ignored: int
-    """Rollouts in the folder that belong to no planned cell."""
+    """Number of rollouts that do not count.
+
+    They belong to no planned cell, are about an earlier version of a task, or were replaced by a later rollout.
+    """
     warnings: tuple[str, ...] = ()
     """Warnings about the numbers, such as that they were not measured under the conditions of the run."""
     pages: dict[str, str] = {}

@@ -213,7 +213,7 @@ function measured(task, order, modes) {
   };
 }
 
-/** The sort key of the initial order: tasks that failed in a trial (by score), unscored tasks, then the others. */
+/** The sort key of the initial order: tasks without success in every trial (by score), unscored tasks, then the others. */
 function badness(task) {
   if (task.value === null) return 1.5;
   return task.success === 1 ? 2 + task.value : task.value;

@@ -26,9 +26,9 @@ from colbench.web.templating import page_templates
 
 TEMPLATES = page_templates("colbench.report")
 LARGE = 20_000
-"""Number of dialogues above which the tables of tasks are on separate pages."""
+"""Number of planned dialogues above which the tables of tasks are on separate pages."""
 PART = 2_000
-"""Maximum number of dialogues on a separate page."""
+"""Maximum number of planned dialogues on a separate page, unless a single task has more."""
 
 
 class Part(Struct, frozen=True, kw_only=True):

@@ -38,10 +38,14 @@ def read_report(path: str | Path) -> RunReport:
         if schema == SCHEMA_1:
             content = _from_1(content)
         elif schema != SCHEMA:
-            raise DataError(f"{path}: schema {schema}, expected {SCHEMA}")
+            raise DataError(
+                f"{path}: not a report that this version reads: its schema is {schema}, expected {SCHEMA} or {SCHEMA_1}"
+            )
         return msgspec.convert(content, RunReport)
     except OSError as cause:
         raise DataError(f"{path}: cannot be read: {cause.strerror}") from cause
+    except KeyError as cause:
+        raise DataError(f"{path}: not a report: the field {cause} is missing") from cause
     except UNREADABLE as cause:
         raise DataError(f"{path}: not a report: {cause}") from cause
 

@@ -28,8 +28,8 @@ def summarize(
     """Return the report of a run, compared with `others`.
 
     The planned cells are `tasks` times trials 0 to `trials` - 1, or the cells of a shard. A cell without a rollout is
-    unscored. If a cell has several rollouts, the last one counts. Rollouts of unplanned cells are ignored, and the
-    report gives their number. Raises UserError if one of `others` has none of the tasks.
+    unscored. If a cell has several rollouts, the last one counts. All other rollouts are ignored, and the report gives
+    their number (`RunReport.ignored`). Raises UserError if one of `others` has none of the tasks.
     """
     others = others or Others()
     others.require(tasks)

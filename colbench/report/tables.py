@@ -31,7 +31,7 @@ class Cell(Struct, frozen=True):
 
 
 class Row(Struct, frozen=True):
-    """A row of a table: its head, its cells, and an explanation of the head if needed."""
+    """A row of a table: its heading (`head`), its cells, and an explanation of the heading if needed."""
 
     head: str
     cells: Sequence[Cell]
@@ -84,7 +84,8 @@ def _mode_rows(report: DomainReport) -> Iterator[Row]:
         yield Row(f"{delta.mode} − {delta.base}", (success, _points(delta.value), differing))
     for each in report.pass_k:
         tasks = Cell(count(each.tasks, "task"))
-        hint = f"{count(each.k, 'trial')} of a task that all succeed"
+        trials = "a trial succeeds" if each.k == 1 else f"{each.k} trials of a task all succeed"
+        hint = f"chance that {trials}"
         yield Row(f"pass^{each.k}", (_mean(each.rate), EMPTY, tasks), hint)
 
 

@@ -111,7 +111,7 @@ def _scoring(report: DomainReport) -> str:
     text = f"{sentence(report.mode)} scoring"
     others = [mode for mode in report.modes if mode != report.mode]
     if others and not differs(report):
-        text += f"; {' and '.join(others)} scoring gives every answer the same score"
+        text += f"; each answer has the same score in {' and '.join(others)} scoring"
     text += ". Means over tasks with 95% intervals, resampled by task."
     if has_few_tasks(report):
         text += f" Fewer than {FEW_TASKS} scored tasks: the intervals are rough."
@@ -140,8 +140,8 @@ def _leads(domain: Domain, report: DomainReport) -> Iterator[Tile]:
             label=f"Ask F1{', estimated' if report.asking.estimated else ''}",
             value=percent(asked.mean),
             note=percent_range(asked),
-            hint="harmonic mean of the share of useful questions and the share of hidden "
-            "decisions revealed",
+            hint="harmonic mean of precision (the share of questions that revealed an open decision) and "
+            "recall (the share of hidden decisions that were revealed)",
             lines=[("", parts)],
             kind="lead",
             bar=_bar(asked),
@@ -150,10 +150,10 @@ def _leads(domain: Domain, report: DomainReport) -> Iterator[Tile]:
     if report.followed:
         fixed = report.followed.metrics["differences_fixed"]
         yield Tile(
-            label="Fixed next",
+            label="Fixed on the next page",
             value=percent(fixed.mean),
             note=percent_range(fixed),
-            hint="differences that the human pointed out and the next page fixed",
+            hint="share of the differences that the human pointed out",
             kind="lead",
             bar=_bar(fixed),
         )
@@ -166,7 +166,7 @@ def _bar(interval: Interval, marks: Sequence[tuple[str, float]] = ()) -> Markup:
 def _marks(
     domain: Domain, report: DomainReport, metric: Metric
 ) -> Iterator[tuple[str, str, float]]:
-    """Yield the ceiling and the first floor of a score, each as kind, text and value."""
+    """Yield the ceiling and the main floor of a score, each as kind, text and value; a floor of 0 is left out."""
     if ceiling := report.ceiling:
         told = ceiling.success_rate if metric.role == "success" else ceiling.value
         if told and told.mean is not None and metric.name in (report.lead, "success"):
@@ -198,7 +198,7 @@ def _tiles(report: DomainReport) -> Iterator[Tile]:
             yield Tile(label=label, value=number(mean.mean), note=note)
     yield from _cost(report)
     if report.unscored:
-        note = f"of {count(report.cells, 'dialogue')}; left out of all scores"
+        note = f"of {count(report.cells, 'dialogue')}; left out of the scores above"
         yield Tile(label="Unscored", value=f"{report.unscored:,}", note=note, kind="warn")
 
 
@@ -226,7 +226,7 @@ def _leading(domain: Domain, report: DomainReport) -> Iterator[tuple[Metric, Int
 
 
 def _notes(domain: Domain, report: DomainReport) -> Iterator[tuple[str, str]]:
-    """Yield the remarks of the verdicts, each as a heading and its text."""
+    """Yield remarks on the scores, each as a heading and its text."""
     if not report.scored:
         nothing = nothing_scored(report)
         yield sentence(nothing.label), f"{nothing.value} {nothing.note}"
@@ -243,12 +243,12 @@ def _figures(domain: Domain, report: DomainReport) -> Iterator[Figure]:
     name = sentence(metric_label(domain, report.lead))
     caption = "Dialogues by score in %, rounded to tens"
     yield _histogram(name, "%", caption, tenths, report.distribution)
-    caption = "Whole dialogues by number of turns"
+    caption = "Dialogues by number of turns, without those that ended in a failure"
     yield _histogram("Turns", "turns", caption, turns, report.turns.distribution)
 
 
 def _curve(domain: Domain, report: DomainReport) -> Iterator[Figure]:
-    """Yield a figure of the scores and the share of answered dialogues by turn; nothing if all are 0 or unknown."""
+    """Yield a figure of the scores by turn; nothing if all scores and shares of answered dialogues are 0 or unknown."""
     name, values = curve(domain, report)
     if not any(
         each.mean or answered for each, answered in zip(values, _answers(report), strict=False)
@@ -261,9 +261,9 @@ def _curve(domain: Domain, report: DomainReport) -> Iterator[Figure]:
         Row(turn, (Cell(percent(v.mean)), Cell(percent_range(v)), Cell(percent(answered))))
         for turn, v, answered in zip(turns, values, answers, strict=True)
     ]
-    caption = "% of dialogues that had answered by a turn"
+    caption = "% of scored dialogues that had succeeded or answered by a turn"
     if not domain.success:
-        caption = f"% of the last {domain.noun} shown, 0 before the first"
+        caption = f"Mean score, in %, of the last {domain.noun} shown; 0 before the first"
     yield Figure(
         title=title,
         caption=caption,

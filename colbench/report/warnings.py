@@ -19,12 +19,13 @@ from colbench.shards import shard_name
 
 NOTEWORTHY = 0.01
 """Share of replies above which a warning is given."""
-ADVICE = {
-    "empty": ": a token limit may have been reached before the first word",
-    "cut": ": max_tokens=N in --agent-arg or --human-arg sets the limit",
-    "filtered": " by the provider",
-    "refused": " by the model",
+PROBLEMS = {
+    "empty": "empty: a token limit may have been reached before the first word",
+    "cut": "cut: max_tokens=N in --agent-arg or --human-arg sets the limit",
+    "filtered": "ended by the provider's filter",
+    "refused": "refusals by the model",
 }
+"""The kinds of delivery problems (`reply_counts`) in words."""
 
 
 def warnings(
@@ -85,12 +86,13 @@ def _replies(report: DomainReport) -> Iterator[str]:
             if number > NOTEWORTHY * found.total:
                 yield (
                     f"{number:,} of the {role}'s {found.total:,} replies ({percent(number / found.total)}) "
-                    f"were {name}{ADVICE[name]}"
+                    f"were {PROBLEMS[name]}"
                 )
 
 
 def _other_mode(domain: Domain, found: DomainReport, wanted: str) -> str:
-    text = f"--scoring {wanted}: no {domain.noun} was scored in that mode, so {found.mode} scores are shown"
+    lead = metric_of(domain, found.lead).label
+    text = f"--scoring {wanted}: in this mode, no {domain.noun} has the metric {lead}, so {found.mode} scores are shown"
     if domain.fallback and found.lead == domain.fallback.name and wanted in domain.modes:
         text += f"; the {domain.primary.label} {domain.primary.lacking}"
     return text

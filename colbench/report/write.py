@@ -72,7 +72,10 @@ def make_report(
 
 
 def write_draft(folder: RunFolder, draft: Draft) -> None:
-    """Write a report and its pages. Raises UserError if the folder cannot be written."""
+    """Write a report and its pages, and delete pages of dialogues (`dialogues*.html`) that an earlier report wrote.
+
+    Raises UserError if the folder cannot be written.
+    """
     for name, content in (file for each in draft.pages.values() for file in each.files.items()):
         folder.write(name, content.encode())
     folder.write("report.json", as_json(draft.report))

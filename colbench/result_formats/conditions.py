@@ -8,6 +8,7 @@ from colbench.config import RunConfig, settings
 from colbench.errors import UserError
 from colbench.numbers import count
 from colbench.pins import flat_pins
+from colbench.redaction import scrub
 from colbench.run import Run
 from colbench.shards import shard_name
 
@@ -16,7 +17,10 @@ STATED = {"human", "max_turns", "tasks"}
 
 
 def require_complete(run: Run) -> None:
-    """Raise UserError if a planned dialogue of a run is missing or, for a reason other than the agent, has no score."""
+    """Raise UserError if a planned dialogue of a run is missing, or has no score because something failed.
+
+    A dialogue in which the agent failed has the score 0. Unjudged dialogues, in which nothing failed, are accepted.
+    """
     unscored = sum(each.unscored for each in run.report.domains.values())
     planned = sum(each.cells for each in run.report.domains.values())
     if unscored:
@@ -39,15 +43,16 @@ def selection(config: RunConfig) -> str:
 def unusual_settings(run: Run) -> dict[str, str]:
     """Return the settings that can change results and differ from their defaults, by name, such as `told`.
 
-    Settings of the agent and those in `STATED` are left out.
+    Settings of the agent and those in `STATED` are left out, and so are URLs and folders in the values (see `scrub`).
     """
     written = msgspec.json.encode(RunConfig().pins())
     usual = msgspec.json.decode(written)  # in the form in which pins are read
     agents = {name for name, each in settings().items() if each.group == "agent"}
-    return flat_pins(
+    flat = flat_pins(
         {
             name: value
             for name, value in run.record.pins["config"].items()
             if name not in STATED | agents and value != usual.get(name)
         }
     )
+    return {name: scrub(value) for name, value in flat.items()}

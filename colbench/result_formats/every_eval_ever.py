@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from typing import Any, Literal
 
 from colbench.domain import Metric
+from colbench.redaction import public_spec
 from colbench.registry import get_domain
 from colbench.report.model import DomainReport
 from colbench.result_formats.conditions import selection, unusual_settings
@@ -68,7 +69,7 @@ def record(
             "additional_details": {
                 "deployment_type": "self_deployed" if kind in SELF_DEPLOYED else "unknown",
                 "model_availability": "open_weights" if kind in SELF_DEPLOYED else "unknown",
-                "agent": config.agent,
+                "agent": public_spec(config.agent),
             },
         },
         "evaluation_results": list(_results(run)),
@@ -104,7 +105,7 @@ def _result(
         "evaluation_result_id": f"{domain}.{metric.name}",
         "evaluation_name": f"{BENCHMARK}/{domain}",
         "source_data": {
-            "dataset_name": source.source,
+            "dataset_name": public_spec(source.source),
             "source_type": "other",
             "additional_details": {
                 "tasks": str(report.tasks),
@@ -134,7 +135,7 @@ def _result(
         "generation_config": {
             "additional_details": {
                 **unusual_settings(run),
-                "human": config.human,
+                "human": public_spec(config.human),
                 "max_turns": str(config.max_turns),
                 "trials": str(report.trials),
                 "seed": str(config.seed),

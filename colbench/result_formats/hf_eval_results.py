@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from colbench.numbers import count, percent_with_range
+from colbench.redaction import public_spec
 from colbench.registry import get_domain
 from colbench.report.model import DomainReport
 from colbench.report.verdicts import metric_label
@@ -17,7 +18,7 @@ DIGITS = 12
 
 
 def entries(run: Run, *, dataset: str, source: str = "") -> list[dict[str, Any]]:
-    """Return the entries of a run for the YAML file, one for each domain.
+    """Return the entries of a run for the YAML file, one for each domain with a scored dialogue.
 
     The value, in percent, is the success rate or, if the domain does not measure success, the leading metric.
 
@@ -57,12 +58,12 @@ def _notes(run: Run, domain: str, report: DomainReport) -> str:
     measure = (
         "success rate" if report.success_rate else metric_label(get_domain(domain), report.lead)
     )
-    chosen = selection(config)
+    chosen = f" ({part})" if (part := selection(config)) else ""
     return "; ".join(
         [
             f"{measure} {percent_with_range(found)}",
-            f"human {config.human}",
-            f"{count(report.tasks, 'task')} of {config.tasks}{f' ({chosen})' if chosen else ''} x {report.trials}",
+            f"human {public_spec(config.human)}",
+            f"{count(report.tasks, 'task')} of {public_spec(config.tasks)}{chosen} x {report.trials}",
             f"SHA-256 of the run's tasks {run.record.tasks.hash[:DIGITS]}",
             f"{config.max_turns} turns",
             ", ".join([f"{report.mode} scoring", *report.scorers]),

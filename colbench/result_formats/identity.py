@@ -12,6 +12,8 @@ from colbench.run import Run
 MODELS = frozenset({"azure", "local", "openai", "vllm"})
 """Prefixes of agent specs in which the model's name follows the colon."""
 OWNER_NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)+")
+EXAMPLE = "meta-llama/Llama-3.1-8B-Instruct"
+"""A model ID in messages."""
 
 
 def model_id(run: Run, given: str = "") -> str:
@@ -28,13 +30,11 @@ def model_id(run: Run, given: str = "") -> str:
     named = rest.partition("@")[0] if kind in MODELS else f"colbench/{agent}" if not colon else ""
     found = given or named
     if not OWNER_NAME.fullmatch(found):
-        given_as = (
-            f"--model {given}"
-            if given
-            else f"{run.path}: set --model, because the agent {agent} does not contain a model ID"
-        )
+        form = "a model ID of the form OWNER/NAME"
         raise UserError(
-            f"{given_as}: expected a model ID of the form OWNER/NAME, such as meta-llama/Llama-3.1-8B-Instruct"
+            f"--model {given}: not {form}, such as {EXAMPLE}"
+            if given
+            else f"{run.path}: the agent {agent} does not contain {form}; set --model, for example to {EXAMPLE}"
         )
     return found
 

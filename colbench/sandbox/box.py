@@ -16,14 +16,16 @@ from colbench.sandbox.selection import choose
 from colbench.sandbox.tiers import Tier
 from colbench.sandbox.work import Ending, Work
 
+_NOT_OPEN = "the sandbox must be used inside `async with`"
+
 
 class CodeSandbox:
     """A sandbox that runs candidates (untrusted code), each in its own process; an asynchronous context manager.
 
     Up to `workers` candidates run at a time (0: one per core), and one rehearsal (`Job.rehearsal`). `tier` names a
     level of isolation, by default the strongest permitted one that works on this machine. `allow_unsafe` permits tier
-    T2, which only limits resources. `packages` names installed distributions that candidates may import. `limits`: the
-    limits of each call.
+    T2, which only limits resources. `packages` names installed distributions that candidates may import, together with
+    their dependencies. `limits`: the limits of each call, by default those of `Limits()`.
 
     The constructor raises UserError if a package is not installed or has no modules. Opening the context raises
     UserError if `tier` is unknown or not permitted, or if no permitted tier works. Use a sandbox from one event loop
@@ -54,7 +56,7 @@ class CodeSandbox:
         Raises SandboxError before the context is opened.
         """
         if self._tier is None:
-            raise SandboxError("the sandbox must be used inside `async with`")
+            raise SandboxError(_NOT_OPEN)
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         limits = self._limits
         python = ", ".join((f"CPython {version}", *self._packages.versions))
@@ -84,7 +86,7 @@ class CodeSandbox:
             pool.close()
 
     async def run(self, jobs: Sequence[Job]) -> list[JobResult | SandboxError]:
-        """Return one result per job, in order: a SandboxError for a job in which the sandbox itself failed twice."""
+        """Return one result per job, in order; for a job that `run_one` cannot run, the result is the SandboxError."""
         results: dict[int, JobResult | SandboxError] = {}
         numbered = iter(enumerate(jobs))
 
@@ -98,7 +100,12 @@ class CodeSandbox:
         return [results[number] for number in range(len(jobs))]
 
     async def run_one(self, job: Job) -> JobResult:
-        """Return the result of one job. Raises SandboxError if the sandbox itself failed twice in a row."""
+        """Return the result of one job.
+
+        Raises SandboxError if the sandbox itself failed twice in a row, or if the context is not open.
+        """
+        if not self._pools:
+            raise SandboxError(_NOT_OPEN)
         work = Work(job, self._limits)
         while work.left:
             work.absorb(await self._attempt(self._pools[job.rehearsal], work))

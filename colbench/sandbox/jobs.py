@@ -17,7 +17,7 @@ globals separate from locals, so that no function sees a top-level name.
 """
 Status = Literal["value", "error", "timeout", "skipped"]
 TIMEOUTS_ALLOWED = 3
-"""Number of timeouts after which the remaining calls of a job are skipped."""
+"""Number of timeouts in one namespace after which a job's remaining calls in this namespace are skipped."""
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -40,9 +40,12 @@ class Job(Struct, frozen=True, kw_only=True):
     source: str
     calls: tuple[str, ...]
     namespaces: tuple[Namespace, ...] = ("module",)
-    """The namespaces in which each call is made once, in this order."""
+    """The namespaces for which each call has a result.
+
+    Each call runs once in each namespace, in this order. If the results are certainly equal, it runs only in the first.
+    """
     rehearsal: bool = False
-    """True to run with another hash seed, random seed and clock. Values that then differ depend on one of these."""
+    """True to run with another hash seed, random seed and clock, to find values that are not the same in every run."""
 
 
 class CallResult(Struct, frozen=True, kw_only=True):
@@ -52,7 +55,7 @@ class CallResult(Struct, frozen=True, kw_only=True):
     value: bytes = b""
     """The encoded value, for `colbench.sandbox.values`; empty unless `status` is `value`."""
     message: str = ""
-    """Type and text of the error, or the limit that was exceeded."""
+    """Type and text of the error, the limit that was exceeded, or how the process ended; else ""."""
 
 
 class JobResult(Struct, frozen=True, kw_only=True):
@@ -61,7 +64,7 @@ class JobResult(Struct, frozen=True, kw_only=True):
     calls: dict[Namespace, tuple[CallResult, ...]]
     """Results by namespace, in the order of the job's calls."""
     invalid: str = ""
-    """The reason why the source does not compile, in which case every call is `skipped`; "" if it compiles."""
+    """The reason why the source does not compile, in which case its calls are `skipped`; "" if it compiles."""
 
 
 def parse_line(line: bytes) -> CallResult:

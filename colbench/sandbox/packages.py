@@ -32,7 +32,10 @@ class Packages(Struct, frozen=True, kw_only=True):
 
 
 def find_packages(names: Sequence[str]) -> Packages:
-    """Find the packages with these names. Raises UserError if a package is not installed or has no modules."""
+    """Find the distributions with these names, and their dependencies.
+
+    Raises UserError if one of the named distributions is not installed, or if its metadata lists no modules.
+    """
     wanted = [_installed(name) for name in dict.fromkeys(names)]
     if not wanted:
         return Packages()
@@ -56,14 +59,14 @@ def _installed(name: str) -> Distribution:
         ) from cause
     if not _modules(found):
         raise UserError(
-            f"--sandbox-packages: {name} has no modules that could be made visible (installed "
-            "with --editable?)"
+            f"--sandbox-packages: {name} has no modules that could be made visible; if it is "
+            "installed with --editable, install it without"
         )
     return found
 
 
 def _required(wanted: Iterable[Distribution]) -> list[Distribution]:
-    """Return the installed distributions that `wanted` needs, directly or indirectly. Optional extras do not count."""
+    """Return the installed distributions that `wanted` requires, directly or indirectly, except for optional extras."""
     found: dict[str, Distribution] = {}
     pending = list(wanted)
     known = {_normal(dist.metadata["Name"]) for dist in pending}
@@ -99,7 +102,7 @@ def _files(dist: Distribution) -> list[PurePath]:
 
 
 def _entries(dist: Distribution) -> set[str]:
-    """Return the largest folders that belong to this distribution alone, and its files outside these folders."""
+    """Return the topmost packages and metadata folders of a distribution, and its files outside these folders."""
     files = _files(dist)
     packages = {str(file.parent) for file in files if file.name == "__init__.py"}
     return {_largest(file, packages) for file in files}
@@ -113,10 +116,14 @@ def _largest(file: PurePath, packages: set[str]) -> str:
 
 
 def _modules(dist: Distribution) -> set[str]:
-    """Return the names of the top-level modules and packages, including namespace packages."""
-    return {
+    """Return the names of the top-level modules and packages, including namespace packages.
+
+    A helper module that setuptools writes for an editable installation does not count.
+    """
+    names = {
         file.parts[0].partition(".")[0] for file in _files(dist) if file.suffix in (".py", ".so")
     }
+    return {name for name in names if not name.startswith("__editable__")}
 
 
 def _preloaded(dist: Distribution) -> list[str]:

@@ -1,7 +1,7 @@
-"""Files of the host that a candidate (the code of an answer) can read: Python, shared libraries, time zones.
+"""Files of the host that a candidate (the code of an answer) can read: Python, the folders of libraries, time zones.
 
-Installed packages are hidden because they may contain tasks with references, as this project's own packages do.
-Other programs, settings, home folders and /proc are not visible either.
+Installed packages in these folders are hidden because they may contain tasks with references, as this project's own
+packages do. All other folders are hidden, such as those of programs and settings, home folders, and /proc.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ def interpreter() -> str:
 
 
 def visible_paths() -> list[str]:
-    """Return the paths of the host's files and folders that a candidate can read; no path is inside another."""
+    """Return the paths of the host's files and folders that a candidate can read; no path is inside another.
+
+    Inside these folders, those of `hidden_paths` are not readable. The packages of a `Tier` are readable in addition.
+    """
     prefixes = {sys.base_prefix, sys.base_exec_prefix}
     own = [f"{prefix}/{folder}" for prefix in sorted(prefixes) for folder in ("lib", "lib64")]
     visible: list[str] = []

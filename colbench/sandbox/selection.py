@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from colbench.errors import SandboxError, UserError
-from colbench.sandbox.jobs import Job, Limits
+from colbench.sandbox.jobs import Job, JobResult, Limits
 from colbench.sandbox.packages import Packages
 from colbench.sandbox.tiers import TIERS, Tier
 from colbench.sandbox.work import Work
@@ -46,10 +46,12 @@ class TierReport(Struct, frozen=True, kw_only=True):
 
     tier: str
     words: str
+    """The tier's mechanisms, such as `bubblewrap+seccomp`."""
     works: bool
     safe: bool
+    """True unless the tier only limits resources."""
     reason: str = ""
-    """The reason why the tier does not work."""
+    """The reason why the tier does not work; "" if it works."""
     remedy: str = ""
     """Instructions to make the tier work."""
 
@@ -65,8 +67,8 @@ async def choose(
     """Return a tier that works on this machine, and its first worker, which is already running.
 
     The tier is the one called `name` or, if `name` is None, the strongest permitted tier that works. Raises UserError
-    if the name is unknown or not permitted, or if no permitted tier works; the message gives the reason and the fix for
-    each tier.
+    if the name is unknown or not permitted, or if no such tier works. In the last case, the message gives the reason
+    and the fix for each tier that was tried.
     """
     reasons = []
     for tier in _admissible(name, allow_unsafe):
@@ -75,7 +77,10 @@ async def choose(
             return equipped, await _try(equipped, limits)
         except SandboxError as error:
             reasons.append(f"{tier.name} ({tier.words}): {error}. To enable it: {tier.remedy}")
-    raise UserError("no permitted sandbox tier works on this machine\n  " + "\n  ".join(reasons))
+    if packages.names:
+        reasons.append("if the reason is a package, leave it out of --sandbox-packages")
+    which = f"the sandbox tier {name} does not work" if name else "no permitted sandbox tier works"
+    raise UserError(f"{which} on this machine\n  " + "\n  ".join(reasons))
 
 
 def _admissible(name: str | None, allow_unsafe: bool) -> list[Tier]:
@@ -110,7 +115,7 @@ async def _report(tier: Tier) -> TierReport:
 
 
 async def _try(tier: Tier, limits: Limits) -> Worker:
-    """Start a worker of this tier and run the self-test. Raises SandboxError, which names the step that failed."""
+    """Start a worker of this tier and run the self-test. Raises SandboxError, which says what failed."""
     worker = await Worker.start(tier, limits)
     try:
         await _self_test(worker, tier, limits)
@@ -125,11 +130,20 @@ async def _self_test(worker: Worker, tier: Tier, limits: Limits) -> None:
     work = Work(Job(source=_SELF_TEST, calls=calls), limits)
     while work.left:
         work.absorb(await worker.run(work.payload(), work.left))
-    honest, *attacks = work.result().calls["module"]
+    if fault := self_test_fault(work.result()):
+        raise SandboxError(fault)
+
+
+def self_test_fault(result: JobResult) -> str:
+    """Return what the results of the self-test show to be wrong; "" if the tier passes."""
+    honest, *attacks = result.calls["module"]
     if honest.value != b"[1, 2, 3]":
-        raise SandboxError(f"the self-test ran harmless code, which failed: {honest.message}")
-    for call, result in zip(_ATTACKS, attacks, strict=False):
-        if result.status == "value" or "PermissionError" not in result.message:
-            raise SandboxError(
-                f"the self-test called {call}, which was not blocked: {result.message}"
-            )
+        how = result.invalid or honest.message or f"the result was {honest.value.decode()}"
+        return f"the self-test ran harmless code, which failed: {how}"
+    for call, attack in zip(_ATTACKS, attacks, strict=False):
+        if attack.status == "value":
+            return f"the self-test called {call}, which was not blocked"
+        if "PermissionError" not in attack.message:
+            how = attack.message or "it was skipped"
+            return f"the self-test called {call}, which did not fail with a PermissionError: {how}"
+    return ""

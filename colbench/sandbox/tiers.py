@@ -45,32 +45,38 @@ class Tier(Struct, frozen=True, kw_only=True):
 
     name: str
     words: str
+    """The mechanisms, such as `bubblewrap+seccomp`, as recorded in every score."""
     remedy: str
     """Instructions for a machine on which the tier does not work yet."""
     bubblewrap: bool = False
     unshare: bool = False
+    """True if the fork server itself enters namespaces, without bubblewrap."""
     landlock: bool = False
     seccomp: bool = True
     files: bool = True
-    """True if candidates may open files; False if the tier has no mechanism to limit which files they open."""
+    """False if candidates may open no files, because the tier could not limit which files they open."""
     safe: bool = True
+    """False if the tier only limits resources."""
     packages: Packages = Packages()
     """Packages that are visible in addition to the standard library."""
 
 
+_USER_NAMESPACES = (
+    "sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0"
+)
 TIERS = (
     Tier(
         name="T0",
         words="bubblewrap+seccomp",
         bubblewrap=True,
-        remedy="apt-get install bubblewrap (or dnf, pacman); user namespaces must be allowed",
+        remedy="apt-get install bubblewrap (or dnf, pacman), and allow user namespaces: "
+        f"{_USER_NAMESPACES}",
     ),
     Tier(
         name="T0b",
         words="namespaces+seccomp",
         unshare=True,
-        remedy="Linux 5.12 or later with user namespaces: sysctl kernel.unprivileged_userns_clone=1, "
-        "kernel.apparmor_restrict_unprivileged_userns=0",
+        remedy=f"Linux 5.12 or later with user namespaces: {_USER_NAMESPACES}",
     ),
     Tier(
         name="T1",
@@ -82,14 +88,14 @@ TIERS = (
         name="T1b",
         words="seccomp, no files",
         files=False,
-        remedy="Linux on x86-64 or aarch64 with seccomp filters, and a Python with ctypes",
+        remedy="Linux 5.3 or later on x86-64 or aarch64 with seccomp filters, and a Python with ctypes",
     ),
     Tier(
         name="T2",
         words="resource limits only",
         seccomp=False,
         safe=False,
-        remedy="--allow-unsafe-sandbox; on macOS use a Linux container instead",
+        remedy="Linux 5.3 or later; on macOS, use a Linux container",
     ),
 )
 """The tiers, from the strongest to the weakest."""

@@ -7,7 +7,8 @@ of their contents, so that no hash is ever computed from a candidate's data.
 
 The default policy deliberately differs from `==` for three kinds of values. The members of `dict.values()` are compared
 in order (Python compares the views by identity). Numpy arrays, pandas frames and series are equal if their shapes and
-all their parts are equal. NaN is equal to NaN. In the official policy, none of these values is equal to anything.
+all their parts are equal. NaN is equal to NaN. In the official policy, a value that contains one of these parts equals
+nothing. In both policies, the same holds for a value that contains an opaque part, which is not data.
 
 In both policies, if both values contain an OrderedDict, all OrderedDicts in them are compared in order, and none equals
 a plain dict. If both values contain a Counter, Counters are compared without their counts of zero.
@@ -50,7 +51,8 @@ class MalformedValueError(Exception):
 def equal(left: bytes, right: bytes, policy: Policy = "default") -> bool:
     """Return True if two encoded values are equal.
 
-    Raises MalformedValueError if either text is not a value. Identical texts are usually equal without being parsed.
+    Identical texts are usually equal without being parsed. Raises MalformedValueError if a text that is parsed does not
+    encode a value.
     """
     if left == right and not any(mark in left for mark in _UNEQUAL[policy]):
         return True
@@ -77,9 +79,9 @@ def show(value: bytes, limit: int = 200) -> str:
 
 
 def kind(value: bytes) -> str:
-    """Return the name of a value's type: Python's name, or the tag from `inside.encode`, such as `opaque` for non-data.
+    """Return the name of a value's type: `None`, Python's name, or the tag from `inside.encode`, such as `opaque`.
 
-    Raises MalformedValueError if `value` does not encode a value.
+    Raises MalformedValueError if `value` is not JSON or has an unknown tag.
     """
     match _tree(value):
         case None:
@@ -111,9 +113,9 @@ class _UnequalError(Exception):
 class _Normal:
     """The normal forms of values under one policy.
 
-    `special` contains `ordered` or `counter` if that tag occurs in both values. With `ordered`, OrderedDicts are
-    compared in order; without it, as dicts. With `counter`, Counters are compared without their counts of zero; without
-    it, as dicts.
+    `special` contains each of the tags `ordered` and `counter` that occurs in both values. With `ordered`, OrderedDicts
+    are compared in order; without it, as dicts. With `counter`, Counters are compared without their counts of zero;
+    without it, as dicts.
     """
 
     def __init__(self, policy: Policy, special: frozenset[str]) -> None:

@@ -4,8 +4,8 @@ A child gets all calls that are left in one namespace (`jobs.Namespace`), but on
 call that it finishes has therefore stayed within the budget, even if the child is not trusted. If a child uses up its
 budget after finishing some calls, the next child gets the remaining calls and a full budget. If a child uses up its
 budget before finishing any call, its first call exceeded the budget. If a child dies in another way, the call in which
-it died fails. Each namespace has its own children, unless the first child finds that an answer behaves the same in both
-namespaces, or that its source does not compile.
+it died fails. Each namespace has its own children. The results for the first namespace also count for the second one if
+all children of the first one find that the calls have equal results in both, or if the source does not compile.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class Ending(Struct, frozen=True, kw_only=True):
     reason: str
     """`ended` if the child ended by itself; otherwise, why it was killed.
 
-    `cpu`, `wall` and `threads`: it used up a budget. `flood`: it wrote too much. `hung-up`: its socket was shut down.
+    `cpu`, `wall` and `threads`: it used up a budget. `flood`: it wrote too much (it may have ended by itself).
+    `hung-up`: its socket was shut down.
     """
     status: int
     """Exit code, or the negative number of the signal that ended the child."""

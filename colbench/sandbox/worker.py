@@ -40,7 +40,7 @@ class Worker:
     async def start(cls, tier: Tier, limits: Limits, *, rehearsal: bool = False) -> Worker:
         """Start a fork server with the isolation of `tier`, and wait until it is isolated.
 
-        Raises SandboxError with the reason on failure. For a `rehearsal`, the server has another hash seed.
+        Raises SandboxError, which gives the reason, if that fails. For a `rehearsal`, the server has another hash seed.
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
@@ -48,7 +48,7 @@ class Worker:
                 process = _spawn(tier, theirs.fileno(), rehearsal=rehearsal)
         except OSError as cause:
             ours.close()
-            raise SandboxError(str(cause)) from cause
+            raise SandboxError(f"the fork server cannot be started: {cause}") from cause
         worker = cls(process, ours, limits)
         try:
             await worker._introduce(setup(tier, limits))
@@ -64,14 +64,16 @@ class Worker:
         output is allowed. Raises SandboxError if the fork server fails.
         """
         self._jobs += 1
-        patience = self._jobs * self._limits.wall_seconds
+        patience = self._jobs * self._limits.wall_seconds + _GRACE_SECONDS
         try:
-            async with asyncio.timeout(patience + _GRACE_SECONDS):
+            async with asyncio.timeout(patience):
                 return await self._run(payload, calls)
         except TimeoutError as cause:
-            raise SandboxError("the fork server does not respond") from cause
+            raise SandboxError(f"the fork server did not answer within {patience:g} s") from cause
         except OSError as cause:
-            raise SandboxError(f"the fork server has exited: {cause.strerror}") from cause
+            raise SandboxError(
+                f"a job could not be sent to the fork server: {cause.strerror}"
+            ) from cause
         finally:
             self._jobs -= 1
 
@@ -108,9 +110,7 @@ class Worker:
                 self._control.send(msgspec.json.encode(setup))
                 answer = await self._answer()
         except (TimeoutError, OSError, SandboxError) as cause:
-            raise SandboxError(
-                self._last_words() or f"the fork server does not start: {cause}"
-            ) from cause
+            raise SandboxError(failed_start(cause, self._last_words())) from cause
         if answer != b"ready":
             raise SandboxError(answer.decode(errors="replace").removeprefix("failed "))
 
@@ -139,7 +139,7 @@ class Worker:
     def _fail(self) -> None:
         for answer in self._answers:
             if not answer.done():
-                answer.set_exception(SandboxError("the fork server died"))
+                answer.set_exception(SandboxError("the fork server ended before the job was done"))
         self._answers.clear()
 
     def _last_words(self) -> str:
@@ -147,6 +147,18 @@ class Worker:
         self._process.kill()
         text = self._process.communicate()[1].decode(errors="replace").strip()
         return text.splitlines()[-1] if text else ""
+
+
+def failed_start(cause: Exception, said: str) -> str:
+    """Return why a fork server did not start; `said` is the last line of its standard error, "" if it wrote nothing."""
+    if isinstance(cause, TimeoutError):
+        written = f"; it wrote: {said}" if said else ""
+        return f"the fork server was not ready within {_START_SECONDS:g} s{written}"
+    if said:
+        return said
+    if isinstance(cause, OSError) and not isinstance(cause, ConnectionError):
+        return f"the setup could not be sent to the fork server: {cause.strerror}"
+    return "the fork server ended before it was ready, without an error message"
 
 
 class _Output:

@@ -41,7 +41,8 @@ class Interval(Struct, frozen=True, kw_only=True):
     high: float | None
     method: Literal["bootstrap", "exact", "none"]
     """`bootstrap`: percentiles of resampled means. `exact`: all tasks have the same value, see `equal_interval`.
-    `none`: the interval cannot be computed, because tasks are missing, or all values are equal and unbounded."""
+    `none`: the interval cannot be computed, because no task has a value, or because all tasks have the same value and
+    the values are unbounded."""
 
 
 def mean(values: Sequence[float]) -> float:

@@ -55,9 +55,9 @@ def trials_needed(difference: float, between: float, within: float, tasks: int) 
 def variances(clusters: Sequence[Sequence[float]]) -> tuple[float, float] | None:
     """Return (between, within), two variances of the difference of two sides: between tasks, and within a task.
 
-    `clusters`: for each task, the differences of its trials. The mean of a task with k trials has the variance
-    `between + within / k` (tasks are random effects). The result is None for fewer than two tasks, or if no task has
-    several trials.
+    `clusters`: for each task, the difference of the two sides in each trial. The mean of a task with k trials has the
+    variance `between + within / k` (tasks are random effects). The result is None for fewer than two tasks, or if no
+    task has several trials.
     """
     import numpy as np
 

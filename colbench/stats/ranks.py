@@ -99,7 +99,7 @@ def describe_separability(entry: int, found: Places) -> str:
 
 
 def _spans(numbers: list[int]) -> list[tuple[int, int]]:
-    """Return the runs of consecutive numbers, each as its first and its last number."""
+    """Return the spans of consecutive numbers in an ascending list, each as its first and its last number."""
     spans: list[tuple[int, int]] = []
     for number in numbers:
         if spans and spans[-1][1] == number - 1:

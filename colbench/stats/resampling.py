@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MOST_SHARED = 5_000
-"""Maximum number of tasks for which random draws are kept in memory (100 MB)."""
+"""Maximum number of tasks for which `shared_bootstrap_means` and `flipped_sums` keep their random draws in memory.
+
+For this number of tasks, the draws take 100 MB and 50 MB.
+"""
 DIGITS = 9
 """Decimals to which products of matrices are rounded, so that equal columns give equal results."""
 
@@ -34,7 +37,10 @@ def resampled_means(values: Floats, resamples: int = RESAMPLES) -> Floats:
 
 
 def shared_bootstrap_means(values: Floats) -> Floats:
-    """Return what `bootstrap_means` returns, but faster: calls with equally many values share the random draws."""
+    """Return the result of `bootstrap_means` up to rounding, but faster.
+
+    Calls with equally many values share the random draws, unless there are more than `MOST_SHARED` values.
+    """
     if len(values) > MOST_SHARED:
         return bootstrap_means(values)
     means: Floats = resampled_means(values[:, None])[:, 0]

@@ -29,14 +29,18 @@ class AuthorOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     structured: bool = True
     """True to send the schema as `response_format`; if the server refuses it, only the prompt asks for JSON."""
     timeout: Positive = 600.0
+    """Time limit of a request in seconds."""
     retries: NotNegative = 6
+    """Number of times that a failed request is repeated."""
     api_key_env: str | None = None
+    """Name of the environment variable with the key; None: the usual one."""
 
 
 class Author:
     """A model (`MODEL[@BASE_URL]`) that writes tasks by a recipe.
 
-    Opening the context raises UserError if the server does not answer or does not have the model.
+    The constructor raises UserError if `spec` is invalid or a needed key is missing. Opening the context raises
+    UserError if the server does not answer or does not have the model.
     """
 
     def __init__(self, spec: str, recipe: Recipe, options: AuthorOptions, concurrency: int) -> None:

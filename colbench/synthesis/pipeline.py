@@ -24,6 +24,7 @@ from colbench.synthesis.records import Origin, Outcome
 from colbench.synthesis.seeds import Seed
 
 BACKLOG = 2
+"""Number of texts in progress or waiting to be recorded, per text that is processed concurrently."""
 GIVE_UP_AFTER = 20
 """Number of consecutive failed texts after which the run stops, for example because a server does not answer."""
 
@@ -133,4 +134,6 @@ class _Pending:
         self.reasons.append(f"{error.boundary}: {error}")
         self.in_a_row += 1
         if self.in_a_row == GIVE_UP_AFTER:
-            raise EndpointError(f"{GIVE_UP_AFTER} seed texts in a row failed; {error}")
+            raise EndpointError(
+                f"{GIVE_UP_AFTER} seed texts in a row failed, the last one with {self.reasons[-1]}"
+            )

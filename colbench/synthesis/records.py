@@ -22,11 +22,11 @@ from colbench.task import Task, read_tasks, row_from_task
 
 REASONS: dict[Reason, str] = {
     "refused": "the prompt is longer than the model's context",
-    "malformed": "the reply is not the requested JSON",
-    "not_a_function": "the reference is not a single function with the name in the signature",
+    "malformed": "the reply is not the requested JSON, or is too long",
+    "not_a_function": "the reference is not a single function with the given signature",
     "bad_calls": "not ten different calls with literal arguments",
     "gives_away": "the request reveals too much of the reference",
-    "fails": "the reference fails on a call",
+    "fails": "the reference fails on a call, or its value cannot be compared",
     "unstable": "a call returns another value the second time",
     "none": "a call returns None",
     "constant": "the calls return fewer than three different values",
@@ -61,8 +61,11 @@ class Outcome(Struct, frozen=True, kw_only=True):
     synthesis: Origin
     reply: str = ""
     task: Task | None = None
+    """The task, if the reply passed the vetting; also set if it was then rejected as guessed or as a near-duplicate."""
     reason: Reason | None = None
+    """The reason for the rejection; None if the text became a task."""
     detail: str = ""
+    """What exactly led to the rejection, such as the call that failed."""
 
 
 class Line(Struct):
@@ -135,23 +138,24 @@ class Ledger:
             raise UserError(f"--out {path}: cannot be read: {cause.strerror}") from cause
         *lines, torn = content.split(b"\n")
         if not (torn.startswith(FIRST_BYTES) or FIRST_BYTES.startswith(torn)):
-            raise UserError(_not_ours(path, len(lines) + 1))
+            raise UserError(self._not_ours(path, len(lines) + 1))
         for number, text in enumerate(lines, start=1):
             try:
                 line = msgspec.json.decode(text, type=Line)
             except (msgspec.DecodeError, UnicodeDecodeError) as cause:
-                raise UserError(_not_ours(path, number)) from cause
+                raise UserError(self._not_ours(path, number)) from cause
             if line.synthesis.guess != self._guess:
                 before = line.synthesis.guess or "no --guess"
                 raise UserError(
-                    f"--out {path}: its tasks were checked with {before}, but this run has "
+                    f"--out {self.out}: its tasks were checked with {before}, but this run has "
                     f"{self._guess or 'no --guess'}; use the same setting, or another --out"
                 )
             yield line
 
-
-def _not_ours(path: Path, line: int) -> str:
-    return (
-        f"--out {path}: line {line} was not written by `colbench tasks synthesize`; use another "
-        "file; to avoid near-duplicates of the tasks in this file, pass it with --against"
-    )
+    def _not_ours(self, path: Path, line: int) -> str:
+        of = f" of {path}" if path != self.out else ""
+        hint = "; to avoid near-duplicates of the tasks in this file, pass it with --against"
+        return (
+            f"--out {self.out}: line {line}{of} was not written by `colbench tasks synthesize`; "
+            f"use another --out{'' if of else hint}"
+        )

@@ -52,7 +52,10 @@ def _texts(content: str, path: Path) -> Iterator[str]:
         try:
             text = decoder.decode(line).text if decoder else line
         except msgspec.DecodeError as cause:
-            raise DataError(f"--source {path}, line {number}: {cause}") from cause
+            raise DataError(
+                f"--source {path}, line {number}: {cause}; the file begins with a brace, so each "
+                "line must be a JSON object with the key `text`"
+            ) from cause
         if not text.strip():
             raise DataError(f"--source {path}, line {number}: `text` is empty")
         yield text.strip()

@@ -55,7 +55,7 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
     outcome: Outcome
     turns: int
     score: float | None
-    """The leading metric in the default mode, from 0 to 1; None if the dialogue has no value."""
+    """The value in the default mode (`lead_value`), such as 0.423 for 42.3%; None if the dialogue has no value."""
     untold: tuple[str, ...]
     """Hidden decisions that the human never revealed; empty if unknown."""
     labels: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ class RunIndex:
     def __init__(self, folder: str | Path, name: str) -> None:
         """Index a run's folder; `name` is the name of the run in the viewer.
 
-        Raises DataError if the folder contains no run or a malformed dialogue.
+        Raises DataError if the folder contains no run, or if a dialogue or a note is malformed.
         """
         run = load_run(folder)
         self.name = name

@@ -152,7 +152,7 @@ def _cell(value: object) -> str:
 def read_notes(folder: Path) -> list[Note]:
     """Return the notes of a run in the order of their last change.
 
-    Raises DataError if the file is malformed.
+    Raises DataError if the file cannot be read or is malformed.
     """
     path = folder / NAME
     return list(_read(path).values()) if path.exists() else []

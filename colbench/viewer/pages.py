@@ -80,9 +80,7 @@ def _printable(value: Any) -> Any:
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     more = len(value) - LONGEST
-    shown = (
-        value if more <= 0 else f"{value[:LONGEST]}\n[{more:,} more characters in rollouts.jsonl]"
-    )
+    shown = value if more <= 0 else f"{value[:LONGEST]}\n[{more:,} more characters are left out]"
     return printable(shown)
 
 

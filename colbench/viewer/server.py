@@ -17,7 +17,7 @@ from aiohttp.typedefs import Handler
 from msgspec.structs import replace
 
 from colbench import event_loop
-from colbench.errors import UserError
+from colbench.errors import DataError, UserError
 from colbench.presentation import Picture
 from colbench.viewer.filters import Filters, read_filters
 from colbench.viewer.index import Row, RunIndex
@@ -152,7 +152,7 @@ class Viewer:
         raise web.HTTPSeeOther(self._links.dialogue(row, read_filters(request.query)))
 
     async def count(self, request: web.Request) -> web.Response:
-        """Return the number of dialogues of all runs; the list page polls this number during a run."""
+        """Return the number of dialogues of all runs; an open list polls this number."""
         del request
         self._refresh()
         return web.json_response({"dialogues": sum(len(run.rows) for run in self._runs)})
@@ -209,7 +209,7 @@ def make_app(runs: Sequence[RunIndex]) -> web.Application:
 def serve(runs: Sequence[RunIndex], port: int, announce: Callable[[str], object]) -> None:
     """Serve runs until interrupted; `announce` is called with the URL.
 
-    Port 0 selects a free port. Raises UserError if the port is taken or invalid.
+    Port 0 selects a free port. Raises UserError if the port is invalid or cannot be opened.
     """
     if not 0 <= port <= MOST:
         raise UserError(f"--port {port}: a port is a number from 0 to {MOST}")
@@ -239,12 +239,14 @@ async def _guard(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Refuse foreign hosts, turn errors into pages, and set the headers of every response."""
     response: web.StreamResponse
     if not _is_local(request.host):
-        response = _error(403, "Refused", f"This server responds only at {HOST}.")
+        response = _error(403, "Refused", f"This server responds only at {' and '.join(HOSTS)}.")
     else:
         try:
             response = await handler(request)
+        except DataError as error:
+            response = _error(400, "A file of the run cannot be read", str(error))
         except UserError as error:
-            response = _error(400, "Invalid request", str(error))
+            response = _error(400, "Not possible", str(error))
         except web.HTTPRedirection as redirection:
             response = web.Response(status=redirection.status)
             response.headers["Location"] = redirection.headers["Location"]

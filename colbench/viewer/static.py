@@ -71,7 +71,7 @@ def list_file(filters: Filters) -> str:
 def write_pages(runs: Sequence[RunIndex], target: Path) -> int:
     """Write all pages into a folder and return the number of dialogues.
 
-    Raises UserError if the folder is not empty or cannot be written to.
+    Raises UserError if `target` is a file or a folder that is not empty, or if it cannot be written to.
     """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UserError(f"--export {target}: already exists; use a new or empty folder")

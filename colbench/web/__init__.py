@@ -1,1 +1,4 @@
-"""Web pages of the report and the leaderboard: templates, formatting filters, assets and charts."""
+"""Parts of web pages that reports, comparisons, the viewer and the leaderboard use.
+
+They are templates, formatting filters, assets and charts.
+"""

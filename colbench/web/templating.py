@@ -13,7 +13,7 @@ FILTERS = {
     for name, value in vars(numbers).items()
     if isfunction(value) and value.__module__ == numbers.__name__
 }
-"""The public functions of `colbench.numbers` by name: `{{ 0.423 | percent }}`, `{{ 3 | count("task") }}`."""
+"""The functions of `colbench.numbers` by name: `{{ 0.423 | percent }}`, `{{ 3 | count("task") }}`."""
 
 
 def page_templates(package: str) -> Environment:

@@ -113,7 +113,7 @@ def measure(row: Row, out: Path, source: str, limit: int) -> None:
     before = receipt.read_bytes() if receipt.exists() else None
     call("verify", str(bundle), *(() if row.place == "bundled" else ("--tasks", source)))
     if before not in (None, receipt.read_bytes()):
-        sys.exit(f"{receipt} differs from the receipt of the last verification")
+        sys.exit(f"{receipt} differs from the receipt of the previous verification")
 
 
 @contextmanager
@@ -234,16 +234,29 @@ def parser() -> argparse.ArgumentParser:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     made.add_argument("out", type=Path, metavar="OUT", help="folder for runs, bundles and receipts")
-    made.add_argument("--model", type=named, action="append", default=[], metavar="NAME=FOLDER")
+    made.add_argument(
+        "--model",
+        type=named,
+        action="append",
+        default=[],
+        metavar="NAME=FOLDER",
+        help="a model that was not trained on ColBench's tasks: its name in the table and its folder; repeatable",
+    )
     made.add_argument(
         "--trained",
         type=named,
         action="append",
         default=[],
         metavar="NAME=FOLDER",
-        help="a model that was fine-tuned on ColBench's training tasks",
+        help="a model that was fine-tuned on ColBench's training tasks; repeatable",
     )
-    made.add_argument("--servers", nargs="+", choices=("vllm", "local"), default=("vllm", "local"))
+    made.add_argument(
+        "--servers",
+        nargs="+",
+        choices=("vllm", "local"),
+        default=("vllm", "local"),
+        help="kinds of agents that run the models (default: both)",
+    )
     made.add_argument(
         "--real",
         default="official:backend/test",

@@ -108,7 +108,9 @@ class HarnessContinuations:
                 found[rollout.task_id].append(rollout)
         if not any(found.values()):
             said = (folder / LOG).read_text("utf-8", "replace")[-SHOWN:].strip()
-            raise UserError(f"the continuations in {folder} produced no scored dialogue:\n{said}")
+            raise UserError(
+                f"the continuations in {folder} produced no scored dialogue:\n{said or f'({LOG} is empty)'}"
+            )
         return list(found.values())
 
     def _plan(self, openings: Sequence[Opening], count: int) -> Plan:

@@ -20,7 +20,7 @@ ORACLE = "oracle"
 
 
 class OracleAsker:
-    """The interviewer as a chat model: it asks about each open decision, then answers."""
+    """The interviewer as a chat model: it asks about open decisions, at most `questions` times, then answers."""
 
     digest = f"{ORACLE} asker"
 

@@ -71,7 +71,8 @@ def add_to(commands: Any) -> None:
         metavar="N",
         type=int,
         default=READ_TASKS,
-        help=f"number of tasks that models read, one state each (default: {READ_TASKS})",
+        help="maximum number of tasks for the estimators that need a model, with one state (a dialogue before a turn) "
+        f"of each (default: {READ_TASKS})",
     )
     add(
         "--processes",

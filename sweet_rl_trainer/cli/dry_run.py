@@ -2,8 +2,8 @@
 
 Anything that is missing for training is listed first. A stage's examples are counted if its dialogues exist; otherwise
 they are unknown, or only an upper bound (≤) is shown. Nothing is downloaded: for a model that is not on this machine,
-tokens are estimated ("about"), and memory follows from the architecture that its name indicates. If a stage starts from
-random weights, its model is created in a temporary folder.
+tokens are estimated ("about"), and memory follows from the architecture that its name indicates. A model with random
+weights that does not exist yet is created in a temporary folder.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def show(
 ) -> int:
     """Print what is missing, the plan, and the settings that differ from those of the paper's recipe.
 
-    Return the exit code: 2 if something is missing.
+    The settings are left out if the plan has none of the paper's stages. Return the exit code: 2 if something is
+    missing, else 0.
     """
     with TemporaryDirectory() as temporary:
         amounts = count(stages, out, Path(temporary))
@@ -87,7 +88,7 @@ def _entry(out: Path, stage: Stage, amount: Amount) -> dict[str, Any]:
 
 
 def _lacks_gpu(recipe: Recipe) -> bool:
-    """Return True if the recipe trains a large model in bfloat16, but PyTorch finds no GPU."""
+    """Return True if the recipe trains a model of large or unknown size in bfloat16, but PyTorch finds no GPU."""
     import torch
 
     folder = Path(recipe.model.name)
@@ -131,7 +132,7 @@ def _notes(stages: Sequence[Stage], amounts: Sequence[Amount]) -> Iterator[Text]
         if amount.note:
             yield Text(f"[{number}] {stage.name}: {amount.note}")
     if any(amount.about for amount in amounts):
-        yield Text("about: estimated from characters because the model is not on this machine")
+        yield Text("about: estimated without a tokenizer, as the model is not on this machine")
 
 
 def _numbers(amount: Amount) -> Iterator[str]:

@@ -63,7 +63,7 @@ def add_to(commands: Any) -> None:
     add(
         "--dry-run",
         action="store_true",
-        help="print the plan with examples, tokens, steps and memory, and exit",
+        help="print the plan (each stage's number of training examples, tokens and steps, and its memory), and exit",
     )
     add_output_flags(parser, document="the stages and the result, or the plan,")
     parser.set_defaults(run=run)

@@ -8,4 +8,6 @@ data         files of states and truths; frozen.json has the hashes of the froze
 play         Monte-Carlo continuations with the rule-based human
 estimators   one score for each candidate message of a state
 agreement    how well the order of the scores agrees with the order of the exact values
+on_policy    Monte-Carlo values of questions, to check the exact values
+run          the whole benchmark; `results`, `page` and `plot` store and show its results
 """

@@ -8,7 +8,7 @@ pairs in the right order leave out pairs with equal exact values.
 | measure | value for one state |
 |---|---|
 | `spearman`, `kendall` | rank correlation of scores and exact values over all candidates; 0 if all scores are equal |
-| `auc` | the share of pairs in which a relevant question scores above a useless one (`states.USELESS`) |
+| `auc` | the share of pairs of a relevant and a useless question (`states`) in which the relevant one scores higher |
 | `questions` | the share of pairs in the right order, among pairs of two questions |
 | `mixed` | the share of pairs in the right order, among pairs of a question and an answer |
 | `answers` | the share of pairs in the right order, among pairs of two answers |

@@ -68,7 +68,10 @@ class Belief:
         )
 
     def returned(self, choices: Mapping[str, Choice]) -> list[int]:
-        """Return a code of the function's return value for each call; `choices` override the design's own choices."""
+        """Return a code for each call: of the function's return value, or -1 if the function raises an error.
+
+        `choices` override the design's own choices.
+        """
         family, theme = self.design.family, self.design.theme
         function = family.function(theme, {**self.design.chosen, **choices})
         return [self._code(function, each) for each in self._calls]

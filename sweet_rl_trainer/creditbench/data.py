@@ -141,7 +141,7 @@ def _check(folder: Path, selection: Selection) -> None:
                 raise DataError(
                     f"{folder / name} is not the file of the frozen set {frozen.name!r}: its SHA-256 must "
                     f"be {expected}; delete the file to regenerate it. If the new file is refused too, the "
-                    "set's tasks or the human have changed since the hash was recorded"
+                    "set's tasks, or the code that makes its data, have changed since the hash was recorded"
                 )
 
 

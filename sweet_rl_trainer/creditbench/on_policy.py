@@ -4,7 +4,7 @@ FOLDER/values-KEY.jsonl    a line for each task
 
 For each question, continuations are sampled until the 95% interval of their mean reward is ± `PRECISION` or narrower.
 `results.validation_of` compares these values with the exact values of the truth `hindsight tests`, which come from
-dynamic programming; the two computations share only the policy.
+dynamic programming. Both computations use the same policy, but share no code that computes values.
 """
 
 from __future__ import annotations

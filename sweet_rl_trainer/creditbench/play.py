@@ -3,7 +3,7 @@
 The policy is that of the demonstrators, without mistakes in answers and with a new persona in each turn. This module
 samples the policy whose exact values `truths` computes (`DEMONSTRATOR`). The human answers the same question about the
 same task in the same way, so the reply to each wording is requested only once. The reward is R − κ · questions, where R
-is the share of tests that the answer passes (`credit.facts`).
+is the share of tests that the answer passes (`credit.facts`), or 0 without an answer.
 """
 
 from __future__ import annotations
@@ -42,10 +42,15 @@ class Player:
     """A player of dialogues about a task from any state, with a cache of the human's replies (see `player`)."""
 
     def __init__(self, task: Task, *, cost: float = COST) -> None:
-        """Prepare a task; `cost` is κ. Raises ValueError if the task belongs to no installed family."""
+        """Prepare a task; `cost` is κ.
+
+        Raises ValueError if the task belongs to no installed family, or lacks tests.
+        """
         table, design = guess_table(task), designs.of(task)
-        if table is None or design is None:
+        if design is None:
             raise ValueError(f"{task.id}: the task belongs to no installed family")
+        if table is None:
+            raise ValueError(f"{task.id}: the task lacks hidden tests")
         self._task, self._table, self._questions = task, table, design.questions
         self._cost = cost
         self.open: Facts = frozenset(table.hidden)

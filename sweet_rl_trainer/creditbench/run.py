@@ -64,6 +64,7 @@ class TaskScores(Struct, frozen=True, kw_only=True):
     task_id: str
     scores: tuple[Scores, ...]
     seconds: float
+    """CPU seconds that computing the scores took."""
 
 
 def run(settings: Settings, out: Path) -> Results:

@@ -13,10 +13,10 @@ from sweet_rl_trainer.data.trajectories import messages_of
 Kind = Literal["relevant", "redundant", "unanswerable", "answer", "wrong answer"]
 """The kind of a candidate.
 
-A question is `relevant` if the human's reply reveals an open decision. Any other question is `redundant` if it asks
-about a decision (which is then already known), and `unanswerable` if it asks about no decision. An `answer` is the best
-one that the known decisions allow; a `wrong answer` is the same with another choice for one known decision. Answers get
-no reply.
+A question is `relevant` if the human's reply reveals a decision that was not known before. Any other question is
+`redundant` if it asks about a decision (which is then already known), and `unanswerable` if it asks about no decision.
+An `answer` is the best one that the known decisions allow; a `wrong answer` is the same with another choice for one
+known decision. Answers get no reply.
 """
 QUESTIONS = frozenset[Kind]({"relevant", "redundant", "unanswerable"})
 USELESS = frozenset[Kind]({"redundant", "unanswerable"})
@@ -30,7 +30,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
     reply: str = ""
     """The human's reply to a question; empty for answers."""
     told: tuple[str, ...] = ()
-    """The open decisions that the reply reveals."""
+    """The decisions that the reply reveals and that were not known before."""
     reward: float | None = None
     """The share of the task's tests that an answer passes; None for questions."""
     slip: tuple[str, int] | None = None

@@ -39,7 +39,7 @@ COST = 0.01
 """κ, the cost of a question: the reward for a hundredth of the tests."""
 MOST_TURNS = 10
 DIGITS = 6
-"""Number of digits that values are rounded to, so that equal values are equal on every machine."""
+"""Number of decimal places that values are rounded to, so that equal values are equal on every machine."""
 DEMONSTRATOR = Asker(haste=fmean(HASTE), focus=fmean(FOCUS), lingers=LINGERS, mindful=MINDFUL)
 """The demonstrators' policy with a new persona in each turn; haste and focus are averages over personas."""
 MEASURES: tuple[Measure, ...] = ("tests", "success")

@@ -90,7 +90,7 @@ class Chat:
             if each.role != "assistant" and each.content.strip() not in text:
                 raise DataError(
                     f"{where}: the chat template of {self.name} leaves out or changes a {each.role} message, "
-                    f"{each.content.strip()[:40]!r}"
+                    f"{each.content.strip()[:40]!r}; use another model, or another chat template"
                 )
         ids: list[int] = self.tokenizer(text, add_special_tokens=False).input_ids
         return ids
@@ -176,8 +176,8 @@ class Chat:
         )
         if text.strip() not in said:
             raise DataError(
-                f"{where}: its recorded tokens do not decode to the reply {text[:60]!r}; the "
-                f"reply was not sampled with the tokenizer of {self.name}"
+                f"{where}: its recorded tokens do not decode to the reply {text[:60]!r} with the tokenizer of "
+                f"{self.name}; use the model that sampled the reply"
             )
 
     def _decode(self, ids: Sequence[int], *, skip_special_tokens: bool = False) -> str:

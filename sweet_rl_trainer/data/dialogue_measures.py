@@ -11,9 +11,10 @@ from colbench.rollout import Rollout
 def dialogue_measures(rollouts: Sequence[Rollout], scoring: str = "default") -> dict[str, float]:
     """Return the means over dialogues, keyed by the names that logs and alarms use.
 
-    A failed dialogue counts as one that ended without an answer. `success` is a mean over dialogues with a verdict in
-    this scoring mode, `reply_tokens` a mean over replies with recorded tokens. The entropy of a turn is the negative
-    mean of the recorded log-probabilities of its sampled tokens. A measure without data is left out.
+    A failed dialogue counts as one that ended without an answer. `turns` is a mean over dialogues with at least one
+    turn, `success` a mean over dialogues with a verdict in this scoring mode, and `reply_tokens` a mean over replies
+    with recorded tokens. The entropy of a turn is the negative mean of the recorded log-probabilities of its sampled
+    tokens. A measure without data is left out.
     """
     played = [each for each in rollouts if each.turns]
     found = {

@@ -98,7 +98,7 @@ class Report(Struct, frozen=True, kw_only=True):
     tokens: int
     """Number of tokens of the accepted items; a dialogue in several pairs counts in each of them."""
     longest: int
-    """Tokens of the longest example."""
+    """Number of tokens of the longest example."""
     forms: dict[str, int]
     """Number of accepted trajectories by form (`tokens.Form`), each trajectory counted once."""
     sources: dict[str, int]
@@ -129,7 +129,8 @@ def pair_examples(
 
     `privileged` is the template for the privileged information c; None omits c, for multi-turn DPO and for a critic
     that does not see c. A `DialogueEncoder` ignores the template, and may add c itself. A pair is dropped if one of its
-    examples is longer than `max_length` tokens. Raises DataError if no pair is left, and UserError if c is missing.
+    examples is longer than `max_length` tokens. Raises DataError if no pair is left, and UserError if c is to be stated
+    but is missing.
     """
     builder = _Builder(chat, token_weights, privileged, max_length)
     sided = [
@@ -157,6 +158,7 @@ def success_examples(
     """Return the trajectories with a reward of `at_least` or more, as examples to imitate, and a report.
 
     `privileged`: the template of the privileged information c, which is stated before each example; None omits c.
+    Trajectories longer than `max_length` tokens are left out.
 
     Raises DataError if no trajectory is left, and UserError if c is to be stated but is missing.
     """
@@ -179,8 +181,8 @@ def side_examples(
     """Return each trajectory as a side to be scored or imitated, in the same order, and a report.
 
     `kept` contains, for the ID of each trajectory, the turns (from 0) whose tokens keep their weight; None keeps all.
-    Trajectories that are too long are left out. Raises DataError if no trajectory is left, and UserError if c is to be
-    stated (`privileged`) but is missing.
+    Trajectories longer than `max_length` tokens are left out. Raises DataError if no trajectory is left, and UserError
+    if c is to be stated (`privileged`) but is missing.
     """
     builder = _Builder(chat, token_weights, privileged, max_length)
     builder.kept = kept

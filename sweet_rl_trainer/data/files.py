@@ -65,7 +65,7 @@ class Writer:
         file.write(_list_head(0))
 
     def add(self, examples: Examples) -> None:
-        """Add examples. A side that is part of several pairs is written only once."""
+        """Add examples. A side that is part of several of these pairs is written only once."""
         numbers: dict[int, int] = {}
 
         def number(side: Side) -> int:
@@ -123,11 +123,13 @@ def write(path: Path, examples: Examples) -> None:
 
 
 def read(path: Path) -> Examples:
-    """Return the examples of a file. Raises DataError if it is damaged."""
+    """Return the examples of a file, which must exist. Raises DataError if it is damaged."""
     try:
         return _examples(msgspec.msgpack.decode(path.read_bytes(), type=_Stored))
     except (msgspec.DecodeError, ValueError, IndexError) as cause:
-        raise DataError(f"{path}: {cause}; delete its folder to regenerate it") from cause
+        raise DataError(
+            f"{path}: {cause}; delete its folder, and repeat the command to write it again"
+        ) from cause
 
 
 def _examples(stored: _Stored) -> Examples:

@@ -100,8 +100,9 @@ def _check(line: Line) -> None:
     The order is: at most one system message, then user and assistant messages alternately, at the end an assistant's.
     """
     roles = [each.role for each in line.messages]
-    if not roles:
-        raise UserError("messages: empty; a dialogue needs a user and an assistant message")
+    if set(roles) <= {"system"}:
+        what = "only a system message" if roles else "empty"
+        raise UserError(f"messages: {what}; a dialogue needs a user and an assistant message")
     if roles[0] == "assistant":
         raise UserError(
             "messages[0]: the first message is the assistant's; put the user's message before it"

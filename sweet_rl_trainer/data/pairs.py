@@ -6,9 +6,9 @@
 | `all-ordered` | every dialogue | every dialogue with a reward smaller by at least the margin (paper: frontend, 0.1) |
 
 `match_turns` pairs only dialogues with the same number of turns, so that a critic cannot learn from length.
-`limit_negatives` are dialogues that reached the turn limit: without them, nothing teaches a critic that asking forever
-is worse than answering. They are rejected in favor of the best dialogue of their task if the rule allows this pair,
-regardless of their number of turns.
+`limit_negatives` are dialogues that reached the turn limit. They teach a critic that asking forever is worse than
+answering; pairs with the same number of turns hardly show this. They are rejected in favor of the best dialogue of
+their task if the rule allows this pair, regardless of their number of turns.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def make_pairs(
     if rule not in RULES:
         raise UserError(f"pairs {rule!r}: expected one of {', '.join(RULES)}")
     if margin < 0:
-        raise UserError(f"pairs: the margin {margin:g} is negative")
+        raise UserError(f"margin {margin:g}: must be at least 0")
     truncated = _by_task(each for each in limit_negatives if each.ended_by == "limit")
     none = Counter[str]()
     pairs: list[Pair] = []
@@ -145,4 +145,4 @@ def _why(group: Sequence[Trajectory], rule: Rule, margin: float, match_turns: bo
         return "no reward of 1"
     if rule == "all-ordered" and max(rewards) - min(rewards) < margin - ROUNDING:
         return "rewards closer than the margin"
-    return "no two dialogues with the same number of turns" if match_turns else "no pair"
+    return "no pair with the same number of turns" if match_turns else "no pair"

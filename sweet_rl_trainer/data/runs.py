@@ -32,6 +32,7 @@ class Recorded(Struct, frozen=True, kw_only=True):
     rollout: Rollout
     """The rollout, without its turns' tokens."""
     sampled: tuple[SampledTurn | None, ...]
+    """The tokens of each turn; None for a turn without tokens."""
 
 
 class TasksMissingError(DataError):
@@ -192,11 +193,11 @@ def system_prompt(record: RunRecord, domain: str, given: str | None, folder: Pat
     for prompt in _known(record, domain, given):
         if recorded in (None, _hash(prompt)):
             return prompt.replace("{max_turns}", str(record.config.max_turns))
-    other = "" if given is None else f"; data.system has the hash {_hash(given)}"
+    other = "" if given is None else f" (the file that it names now has the hash {_hash(given)})"
     raise DataError(
-        f"{folder}: neither the run's prompt file ({record.config.agent_prompt or 'none'}) nor the built-in prompt is "
-        "the system prompt that the run's agent used, because the prompt was changed or is missing; set data.system to "
-        f"a file with this prompt, whose hash is {recorded}{other}"
+        f"{folder}: the system prompt of the run's agent was not found: its hash is {recorded}, which neither the "
+        f"run's prompt file ({record.config.agent_prompt or 'none'}) nor the built-in prompt has; set data.system to a "
+        f"file with that prompt{other}"
     )
 
 

@@ -25,7 +25,9 @@ from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.trajectories import Trajectory
 
 Source = Literal["sampled", "recorded", "rendered"]
+"""The source of a prompt: recorded token IDs, a recorded string, or messages rendered with the chat template."""
 Form = Literal["one sequence", "a sequence for each turn"]
+"""The form of a dialogue in tokens."""
 
 OUTSIDE = -1
 """The turn number of tokens that the agent did not write."""

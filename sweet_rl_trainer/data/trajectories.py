@@ -20,6 +20,7 @@ from colbench.messages import ANSWER_MARKER, Message, split_reply
 from colbench_tasks.trajectories import Trajectory as Recorded
 
 EndedBy = Literal["answer", "limit", "unknown"]
+"""The end of a dialogue: with an answer, at the turn limit without an answer, or unknown."""
 OFFICIAL_LIMIT = 10
 """Turn limit of the dialogues in the official files (paper, section 5)."""
 
@@ -28,9 +29,9 @@ class SampledTurn(Struct, frozen=True, kw_only=True):
     """The recorded tokens of a turn, in arrays, which need a tenth of the memory of tuples."""
 
     prompt: array[int]
-    """Ids of the model's whole input, int32."""
+    """IDs of the model's whole input, int32."""
     ids: array[int]
-    """Ids of the tokens that the agent wrote, including the end token if the reply was not truncated, int32."""
+    """IDs of the tokens that the agent wrote, including the end token if the reply was not truncated, int32."""
 
 
 class Trajectory(Struct, frozen=True, kw_only=True):

@@ -139,7 +139,10 @@ class View(Struct, frozen=True, kw_only=True):
 
 
 def answer(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
-    """Sample the teacher's answers. Raises UserError if no answered dialogue is about a task with known decisions."""
+    """Sample the teacher's answers, write them, and return a summary.
+
+    Raises UserError if no answered dialogue is about a task with known decisions.
+    """
     lost = Counter[str]()
     views = _views(load(recipe.data, job.inputs), job.inputs, recipe, lost)
     if not views:
@@ -160,15 +163,17 @@ def estimate(known: Known, recipe: Recipe) -> Amount:
     if known.waits:
         return Amount(note="known after the dialogues are collected")
     views = _views(load(recipe.data, known.inputs), known.inputs, recipe, Counter())
+    count = recipe.table(FicSettings).count
     return Amount(
-        examples=len(views), note=f"dialogues, {recipe.table(FicSettings).count} answers each"
+        examples=len(views), note=f"the examples are dialogues, with {count} answers each"
     )
 
 
 def distill(job: Job, recipe: Recipe) -> dict[str, Any]:
-    """Write training examples: each is a dialogue, with one of the teacher's answers in place of its own answer.
+    """Write training examples, and return a summary.
 
-    Raises DataError if no training example remains.
+    An example is a dialogue, with one of the teacher's answers in place of its own answer. Raises DataError if no
+    training example remains.
     """
     data = load(recipe.data, job.inputs)
     views = {each.single.id: each for each in _views(data, job.inputs, recipe, Counter())}
@@ -253,7 +258,10 @@ def _training_data(
     """Return the training and held-out examples. Raises DataError if no training example remains."""
     if not train:
         reasons = ", ".join(f"{reason}: {count}" for reason, count in (+lost).items())
-        raise DataError(f"fic: none of the teacher's replies can be used for training ({reasons})")
+        raise DataError(
+            "fic: none of the teacher's replies can be used for training "
+            f"({reasons or 'it wrote none for a training dialogue'})"
+        )
     report = Report(
         unit="answers",
         taken=len(train),

@@ -29,6 +29,8 @@ from sweet_rl_trainer.pipeline.stage import Stage
 from sweet_rl_trainer.settings import Count, TrainSettings
 
 PAPER_BATCH = 32
+UNANSWERED = "dialogues without an answer"
+"""The reason that a summary gives for leaving out dialogues because of `RftSettings.answered`."""
 
 
 class RftSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -91,16 +93,24 @@ def successes(
 
     With `privileged`, the examples include successes of agents that knew the privileged information c. Each of these
     successes begins with a statement of c, in one of the templates in `privileged`; the templates alternate. Raises
-    DataError if no other success remains.
+    DataError if no success of an agent that did not know c remains for training.
     """
 
     def imitated(
         trajectories: Sequence[Trajectory], template: Template | None = None
     ) -> tuple[Examples, Report]:
         taken = [each for each in trajectories if each.ended_by == "answer" or not answered]
-        return success_examples(
+        lost = +Counter({UNANSWERED: len(trajectories) - len(taken)})
+        if lost and not taken:
+            raise NothingLeftError(
+                f"none of {len(trajectories)} dialogues ended with an answer (rft.answered)",
+                dropped=lost,
+                too_long=False,
+            )
+        made, report = success_examples(
             taken, chat, at_least=at_least, privileged=template, max_length=max_length
         )
+        return made, replace(report, dropped={**report.dropped, **lost})
 
     made = of_both_sides(data, imitated)
     train, report = [*made.train], made.report

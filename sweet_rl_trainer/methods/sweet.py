@@ -93,7 +93,10 @@ class Sweet(Method):
     }
 
     def paper(self, table: str, domain: str, train: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the paper's epochs; for a critic, also the pairs and, with a regression head, likelihood weight 0."""
+        """Return the paper's epochs for the critic and the actor; {} for other tables.
+
+        For the critic, also return the paper's pairs and, with a regression head, the likelihood weight 0.
+        """
         if table == "critic":
             settings: dict[str, Any] = {"epochs": paper_epochs(domain)}
             if train.get("score") == "value":
@@ -309,7 +312,10 @@ def _unfit(recipe: Recipe) -> Iterator[str]:
     if actor.imitate == "successes" and actor.loss == "nll":
         yield "actor.imitate 'successes': actor.loss 'nll' imitates every chosen reply; leave actor.imitate at 'chosen'"
     if actor.imitate == "successes" and scores not in CONSEQUENCES:
-        yield f"actor.imitate 'successes': rank.scores {scores!r} does not determine which answers succeed"
+        yield (
+            f"actor.imitate 'successes': rank.scores {scores!r} does not determine which answers succeed; set "
+            f"rank.scores to {' or '.join(CONSEQUENCES)}, or leave actor.imitate at 'chosen'"
+        )
     if critic.privileged == "none" and critic.token_weights == "sum":
         yield "critic.token_weights 'sum' requires a critic that sees the privileged information; set critic.privileged"
     for term in TERMS[scores]:

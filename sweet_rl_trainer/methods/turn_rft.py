@@ -11,8 +11,8 @@ credit is positive, and an answer if the dialogue succeeded:
     R >= at_least                   the answer
 
 Φ is a potential (`methods.credit`), R the reward and κ the cost of a question. RFT keeps all turns of a successful
-dialogue and no turn of a failed one. Unlike pairs of candidates, the filter compares each turn with doing nothing:
-once everything is known, no further question is kept. It needs no sampled candidates. Ours.
+dialogue and no turn of a failed one. Unlike pairs of candidates, the filter compares each turn with doing nothing: a
+question that reveals nothing is not kept. The method needs no sampled candidates. Ours.
 """
 
 from __future__ import annotations
@@ -26,7 +26,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from colbench.task import Task
-from sweet_rl_trainer.data.examples import Examples, Report, Side, side_examples
+from sweet_rl_trainer.data.examples import (
+    Examples,
+    NothingLeftError,
+    Report,
+    Side,
+    side_examples,
+)
 from sweet_rl_trainer.data.pairs import SOLVED
 from sweet_rl_trainer.data.trajectories import Trajectory
 from sweet_rl_trainer.methods.credit.advantage import advantages
@@ -56,7 +62,7 @@ class TurnRftSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     train: TrainSettings
     scores: Consequences = "gain"
-    """The potential: `gain` for any task with a reference, or `facts`, which is exact, for tasks with listed decisions.
+    """The potential: `gain` for any task with a reference, or `facts`, which is exact, for tasks of installed families.
     """
     at_least: float = SOLVED
     """Minimum reward of an answer that is imitated."""
@@ -97,7 +103,7 @@ def _credit(recipe: Recipe) -> dict[str, Any]:
 
 
 def make(job: Job, recipe: Recipe) -> dict[str, Any]:
-    """Write the examples that the training needs.
+    """Write the examples that the training needs, and return a summary.
 
     Raises DataError if no turn is left to train on, and NoScaleError if the potential cannot be scaled (`potential`).
     """
@@ -113,10 +119,17 @@ def make(job: Job, recipe: Recipe) -> dict[str, Any]:
 
     def imitated(trajectories: Sequence[Trajectory]) -> tuple[Examples, Report]:
         some = [each for each in trajectories if kept.get(each.id)]
+        dropped = Counter(_reason(each, kept) for each in trajectories if not kept.get(each.id))
+        if dropped and not some:
+            reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
+            raise NothingLeftError(
+                f"none of {len(trajectories)} dialogues has a turn to imitate ({reasons})",
+                dropped=dropped,
+                too_long=False,
+            )
         made, report = side_examples(
             some, chat, "trajectory-mean", max_length=table.max_length, kept=kept
         )
-        dropped = Counter(_reason(each, kept) for each in trajectories if not kept.get(each.id))
         return made, replace(report, dropped={**report.dropped, **dropped})
 
     made = of_both_sides(data, imitated)

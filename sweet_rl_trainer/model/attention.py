@@ -96,8 +96,9 @@ class _Probe(Struct, frozen=True):
 def check_isolation(model: nn.Module, config: Any, *, share: bool = False) -> None:
     """Raise UserError if a sequence can change what the model computes for the next sequence in its row.
 
-    The check runs two short rows that differ only in their first sequence (after a common prefix if `share` is true),
-    and compares the hidden states of the second sequence.
+    Raises UserError also if the model's hidden states are not finite. The check runs two short rows that differ only in
+    their first sequence (after a common prefix if `share` is true), and compares the hidden states of the second
+    sequence.
     """
     size = config.get_text_config().vocab_size
     device = next(model.parameters()).device
@@ -112,6 +113,10 @@ def check_isolation(model: nn.Module, config: Any, *, share: bool = False) -> No
         hidden.append(result.hidden_states[-1][0, -8:])
     model.train(training)
     first, second = hidden
+    if not (first.isfinite().all() and second.isfinite().all()):
+        raise UserError(
+            f"{config.model_type}: the model's hidden states are not finite; its weights may be damaged"
+        )
     rounding = 16 * torch.finfo(first.dtype).eps * first.abs().max()
     if not (first - second).abs().max() <= rounding:
         raise UserError(

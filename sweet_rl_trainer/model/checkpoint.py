@@ -143,4 +143,6 @@ def readable(folder: Path, what: str) -> Iterator[None]:
         yield
     except (OSError, ValueError, KeyError, TypeError, ImportError, SafetensorError) as cause:
         said = " ".join(str(cause).split())
+        if isinstance(cause, KeyError) or not said:
+            said = f"{type(cause).__name__}: {said}".removesuffix(": ")
         raise UserError(f"{folder}: the {what} cannot be loaded: {said}") from cause

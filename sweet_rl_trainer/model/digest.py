@@ -23,7 +23,7 @@ WHOLE = ("model.safetensors", "pytorch_model.bin")
 """Names of a file that contains all weights. If there are several files, NAME.index.json lists them."""
 
 SETTLED = 2.0
-"""Seconds after which a change of a file is visible in its timestamp, on any file system."""
+"""Minimum number of seconds between two changes of a file that surely get different timestamps, on any file system."""
 
 Signature = tuple[tuple[str, int, int, int, int, int], ...]
 """For each file: name, device, inode, size, and the times of the last content and metadata changes, in ns."""
@@ -35,13 +35,14 @@ class _Index(Struct, frozen=True):
 
 
 def model_digest(folder: Path) -> str:
-    """Return the SHA-256 of a checkpoint: of the names and bytes of its configuration and weights.
+    """Return the SHA-256 of a checkpoint: of the name and the SHA-256 of each file of its configuration and weights.
 
     Raises UserError if the checkpoint is not complete.
     """
     if not is_whole(folder):
         raise UserError(
-            f"{folder} is not a complete checkpoint: it needs config.json and all files of {' or '.join(WEIGHT_FILES)}"
+            f"{folder} is not a complete checkpoint: it needs config.json, and {' or '.join(WHOLE)}; weights in "
+            "several files need an index (such as model.safetensors.index.json) and all files that it lists"
         )
     files = sorted([folder / "config.json", *_weights(folder)])
     signature, begun = _signature(files), time.time_ns()

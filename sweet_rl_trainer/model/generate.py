@@ -35,9 +35,10 @@ def generate(
 ) -> list[list[int]]:
     """Return sampled replies as tokens; temperature 0 is greedy.
 
-    A reply includes the token of `ends` that ended it. Each seed gives one reply. Every prompt gets the same number of
-    replies, and the replies are in the order of the prompts. A prompt is computed once; if it continues a prompt cached
-    in `prefixes`, only the rest is computed. Raises RuntimeError if the logits contain NaN.
+    A reply includes the token of `ends` that ended it; a reply of `max_tokens` tokens may lack such a token. Each seed
+    gives one reply. Every prompt gets the same number of replies, and the replies are in the order of the prompts. A
+    prompt is computed once; if it continues a prompt cached in `prefixes`, only the rest is computed. Raises
+    RuntimeError if the logits contain NaN.
     """
     replies: list[list[int]] = [[] for _ in seeds]
     generators = [torch.Generator(model.device).manual_seed(seed) for seed in seeds]

@@ -27,7 +27,7 @@ def cache_argument(model: Any) -> str:
 class Prefixes:
     """A cache of the keys and values of recent prompts, so that prompts that continue them are computed faster.
 
-    It holds at most `tokens` tokens, and drops the oldest prompts first.
+    It holds at most `tokens` tokens, and drops the least recently read prompts first.
     """
 
     def __init__(self, tokens: int) -> None:
@@ -188,7 +188,10 @@ def batched(rows: Sequence[Layers], *, room: int) -> Cache:
 
 
 def _padded(rows: Sequence[Tensor], width: int, room: int) -> Tensor:
-    """Return a buffer with the states of `rows` at the end of its first `width` tokens, zeros before, and `room`."""
+    """Return a buffer with the states of `rows` at the end of its first `width` tokens, after zeros.
+
+    After these tokens, it has space for `room` more.
+    """
     _, heads, _, size = rows[0].shape
     buffer = rows[0].new_empty(len(rows), heads, width + room, size)
     for place, row in zip(buffer, rows, strict=True):

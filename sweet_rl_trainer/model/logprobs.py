@@ -174,15 +174,16 @@ def output_layer(model: nn.Module) -> nn.Linear:
         return head
     raise UserError(
         f"the output layer of {_name(bare)} is {head}: log-probabilities require a linear output "
-        "layer without bias, adapter or quantized weights; do not adapt or quantize the layer"
+        "layer without bias, adapter or quantized weights; do not adapt or quantize the layer, or use another model"
     )
 
 
 def check_head(model: nn.Module) -> None:
     """Raise UserError if the model changes the last hidden states before its output layer, or the logits after it.
 
-    The check runs a few tokens and replaces the output of this layer by known numbers. It therefore detects any soft
-    cap, scale or multiplier, whatever its name in the configuration.
+    Raises UserError also if the hidden states are not finite. The check runs a few tokens and replaces the output of
+    this layer by known numbers. It therefore detects any soft cap, scale or multiplier, whatever its name in the
+    configuration.
     """
     head = output_layer(model)
     seen: list[Tensor] = []
@@ -199,6 +200,10 @@ def check_head(model: nn.Module) -> None:
             result = model(input_ids=ids, use_cache=False, output_hidden_states=True)
     finally:
         handle.remove()
+    if not seen[0].isfinite().all():
+        raise UserError(
+            f"{_name(model)}: the model's hidden states are not finite; its weights may be damaged"
+        )
     same = torch.equal(result.logits.float(), seen[1].float())
     if not same or not torch.equal(result.hidden_states[-1].float(), seen[0].float()):
         raise UserError(

@@ -248,9 +248,13 @@ class _Counted:
         `path[i]` is the index in the row of the sequence's token i.
         """
         weights = sequence.token_weights
-        if len(path) != len(weights) or (len(weights) and weights[0]):
+        if len(path) != len(weights):
             raise ValueError(
-                "token_weights: a sequence needs one weight per token, and its first weight must be 0"
+                f"token_weights: {len(weights)} weights for {len(path)} tokens; a sequence needs one weight per token"
+            )
+        if len(weights) and weights[0]:
+            raise ValueError(
+                "token_weights: the first weight of a sequence must be 0, because nothing predicts the first token"
             )
         for place in range(1, len(path)):
             if weights[place] or means[place]:

@@ -34,7 +34,7 @@ NEW = {"score.weight", "score.bias"}
 CONFIG = {"num_labels": 1, "classifier_dropout": 0.0, "token_classification_bias": False}
 """Configuration of a token classifier used as a value model."""
 KINDS = ("qwen2_vl", "qwen2_5_vl")
-"""Names in transformers of the architectures that accept images."""
+"""Names in transformers of the supported architectures that accept images."""
 NAMES = {r"^visual": "model.visual", r"^model(?!\.(language_model|visual))": "model.language_model"}
 """Names of weights in published checkpoints, mapped to those in transformers' models."""
 
@@ -91,7 +91,7 @@ def load_value_model(folder: Path, **options: Any) -> Any:
 
 
 def sees(config: Any) -> bool:
-    """Return True if models of this configuration accept images."""
+    """Return True if models of this configuration accept images and are supported here (`KINDS`)."""
     return getattr(config, "model_type", "") in KINDS
 
 

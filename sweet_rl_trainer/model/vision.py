@@ -49,7 +49,10 @@ class Pixels:
         self._processor = processor
 
     def of(self, row: Row) -> Row:
-        """Return the row with the pixel values and grids of its pictures. Raises DataError if a picture is missing."""
+        """Return the row with the pixel values and grids of its pictures.
+
+        Raises DataError if a picture is missing or cannot be read.
+        """
         if not row.pictures:
             return row
         images = [self._open(name) for name in row.pictures]

@@ -18,7 +18,7 @@ def count(stages: Sequence[Stage], out: Path, temporary: Path) -> list[Amount]:
 
 
 def missing(stages: Sequence[Stage], out: Path) -> list[str]:
-    """Return what is missing to run these stages, each with the command that provides it.
+    """Return what is missing to run these stages, each with a fix, such as the command that provides it.
 
     No model is read, so this takes only seconds. Problems that only a tokenizer reveals, such as dialogues that are too
     long, appear only when the stages run.

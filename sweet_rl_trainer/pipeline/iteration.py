@@ -148,7 +148,8 @@ class Iteration:
     ) -> Stage:
         """Return a training stage on the examples of another stage.
 
-        Pairs train either a value model, or a policy by DPO with a reference model. Single examples are imitated.
+        Pairs train either a value model, or a language model (critic or policy) with a reference model. Single examples
+        are imitated.
 
         Args:
             name: The stage's name.

@@ -102,7 +102,8 @@ def only_log_ratios(table: str, settings: TrainSettings) -> Iterator[str]:
 def methods() -> tuple[Method, ...]:
     """Return the installed methods, sorted by name.
 
-    Raises UserError if a method cannot be loaded, is incomplete, or has the same table or goal as another method.
+    Raises UserError if a method cannot be loaded, is incomplete, has the same name, table or goal as another method, or
+    has a table with the name of a common recipe key.
     """
     found = tuple(_load(point) for point in sorted(entry_points(group=GROUP), key=lambda p: p.name))
     _refuse_shared(found)
@@ -124,8 +125,8 @@ def _load(point: EntryPoint) -> Method:
 def _flaws(method: object, name: str) -> Iterator[str]:
     if not isinstance(method, Method):
         yield "is not a subclass of sweet_rl_trainer.pipeline.method.Method"
-    elif getattr(method, "name", None) != name:
-        yield "has no `name`, or one that differs from its entry point"
+    elif (own := getattr(method, "name", None)) != name:
+        yield f"has the `name` {own!r}, but its entry point is called {name!r}; both must be the same"
     elif not getattr(method, "goals", None):
         yield "has no `goals`; the last goal must train the policy"
 
@@ -143,7 +144,7 @@ def _refuse_shared(found: Sequence[Method]) -> None:
                 if name in owners:
                     raise UserError(
                         f"the {kind} `{name}` of the method `{method.name}` is already used "
-                        f"{owners[name]}; rename one {kind}, or uninstall one of the packages"
+                        f"{owners[name]}; rename it, or uninstall the method's package"
                     )
                 owners[name] = f"by the method `{method.name}`"
 

@@ -1,4 +1,4 @@
-"""Missing inputs of a training run, with the command that provides each."""
+"""Missing inputs of a training run, with a fix for each, such as the command that provides it."""
 
 from __future__ import annotations
 

@@ -48,7 +48,10 @@ def alarms(report: Report) -> list[str]:
 
 
 def peak(report: Report) -> str:
-    """Return the peak memory of a stage's first training process or, for a stage without training, of the program."""
+    """Return the peak memory of a stage's first training process as text.
+
+    For a stage without training, it is that of this program and its subprocesses.
+    """
     return memory(report.said.get(MEMORY, report.memory))
 
 

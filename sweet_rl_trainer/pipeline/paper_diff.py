@@ -35,9 +35,10 @@ OURS = {
 def paper_diff(
     recipe: Recipe, paper: Recipe, stages: Collection[str]
 ) -> list[tuple[str, object, object]]:
-    """Return the settings of these stages that differ from the paper's, each as key, value and the paper's value.
+    """Return the settings that differ from the paper's, each as key, value and the paper's value.
 
-    `paper` is `read.paper_recipe` of the recipe's domain.
+    These are settings of the given stages and of `[lora]`, and `data.held_out`. `paper` is `read.paper_recipe` of the
+    recipe's domain.
     """
     ours, theirs = (_tables(each) for each in (recipe, paper))
     found = [
@@ -60,7 +61,10 @@ def _tables(recipe: Recipe) -> dict[str, Any]:
 
 
 def _beyond(recipe: Recipe, stages: Collection[str]) -> Iterator[tuple[str, object, object]]:
-    """Yield `data.held_out` if the recipe holds out tasks (the default); the paper holds out none."""
+    """Yield `data.held_out` if the recipe holds out tasks (the default), which the paper does not do.
+
+    Yields nothing if the run has none of the paper's stages.
+    """
     if recipe.data.held_out and not {*STAGES}.isdisjoint(stages):
         yield "data.held_out", recipe.data.held_out, 0.0
 

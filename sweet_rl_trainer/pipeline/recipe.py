@@ -91,7 +91,7 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     domain: str = BACKEND
     """Name of an installed domain; see docs/new-domain.md."""
     iterations: Count = 1
-    """Number of repetitions of the method.
+    """Number of times that the method is applied, one after another.
 
     From the second iteration on, `[[collect]]` provides the dialogues, and its `{model}` stands for the policy of the
     previous iteration.

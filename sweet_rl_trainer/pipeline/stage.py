@@ -1,4 +1,4 @@
-"""A stage: a step of a training run, which consists of an action, its settings and its inputs.
+"""A stage: a step of a training run. A stage consists of an action, its settings and its inputs.
 
 The output of a stage is stored under a key, so it is created only once:
 
@@ -54,7 +54,7 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 class Amount(Struct, kw_only=True):
-    """The amount of work of a stage, as far as it is known before it runs."""
+    """The amount of work of a stage, as far as it is known without running it; None for unknown numbers."""
 
     examples: int | None = None
     tokens: int | None = None
@@ -68,11 +68,11 @@ class Amount(Struct, kw_only=True):
     """True if tokens are estimates."""
     note: str = ""
     missing: str = ""
-    """Requirements to create or install before the stage can run, and the command that does so."""
+    """What is missing before the stage can run, with a fix, such as a command; "" if nothing is known to be missing."""
 
 
 class Known(Struct, frozen=True, kw_only=True):
-    """Facts about a stage that are known before it runs."""
+    """Facts about a stage that can be found without running it, for `Stage.estimate`."""
 
     inputs: dict[str, Path]
     """The folders of the inputs that exist, by name."""
@@ -100,7 +100,7 @@ class Source:
     key: str
     """A digest of the files' content; preliminary if `path` is None."""
     missing: str = ""
-    """Advice, with the command to run, for files that are missing and will not be downloaded."""
+    """Advice for files that are missing and will not be downloaded, such as the command that makes them; else ""."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +125,7 @@ class Stage:
     """Everything that the output depends on in addition to the inputs, as plain values."""
     inputs: Mapping[str, Stage | Source] = field(default_factory=dict)
     estimate: Callable[[Known], Amount] | None = None
-    """A function that estimates the amount of work, for `--dry-run`."""
+    """A function that estimates the amount of work, for `--dry-run`, and that says what is missing."""
     shows: tuple[str, ...] | None = None
     """Names of the summary's values to show on the console; None: all of them."""
     view: Callable[[Path], View] | None = None

@@ -64,7 +64,10 @@ def _steps(report: Report) -> int:
 
 
 def _supervised(folder: Path, report: Report) -> float | None:
-    """Return the mean number of reply tokens in the loss per step, over the logged steps; None without a log."""
+    """Return the mean number of reply tokens in the loss of a step, over the steps up to the last line with a loss.
+
+    Returns None if no line of the log has a loss.
+    """
     batch, before, total = report.settings["train"]["batch_size"], 0, 0.0
     for line in _logged(folder):
         length = sum(line.get(name, 0.0) for name in LENGTHS)

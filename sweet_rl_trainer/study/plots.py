@@ -20,7 +20,7 @@ WIDTH, LINE = 8.2, 0.34
 
 @figures.style()
 def draw(results: Results) -> Figure:
-    """Draw each arm in its own row: the mean, its interval over seeds, and the value of each seed."""
+    """Return the picture, with a row for each arm: the mean, its interval over seeds, and the value of each seed."""
     found = [(arm, summary(on_tests(results, arm.name), success)) for arm in ARMS]
     known = [(arm, each) for arm, each in found if each]
     figure, ((axes,),) = figures.panels(1, 1, size=(WIDTH, LINE * len(known) + 1.0))

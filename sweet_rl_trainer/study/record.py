@@ -1,7 +1,7 @@
 """The recorded results of a study, in a file that several processes update.
 
 OUT/results.json          the results so far
-OUT/results.json.old-N    replaced results, which have an earlier format or parts that do not belong to the study
+OUT/results.json.old-N    replaced results, which have another format or parts that do not belong to the study
 
 A recorded part is used even if its stages are missing. So a study can continue from another machine's results.
 """
@@ -55,7 +55,7 @@ class Record:
         """Write the results of all finished parts, and return them. `base` is the digest of the base's weights.
 
         Recorded parts of all arms and seeds are kept if they belong to the study. A file that also contains other
-        parts, or has an earlier format, is renamed first.
+        parts, or has another format (`results.SCHEMA`), is renamed first.
         """
         with hold(self._out / LOCK, self._out, wait=True):
             before = read_results(self._out / RESULTS)
@@ -98,8 +98,8 @@ class Record:
         path.rename(old)
         errors().print(
             Text(
-                f"{path}: some parts do not belong to this study, or the format is an earlier one; the file is now "
-                f"{old.name}"
+                f"{path}: some parts do not belong to this study, or the file has the format of another version of "
+                f"ColBench; the file is now {old.name}"
             )
         )
 
@@ -110,7 +110,7 @@ def _with(known: str, mine: str) -> str:
 
 
 def read_results(path: Path) -> Results | None:
-    """Read recorded results; None if the file does not exist, or has an earlier format.
+    """Return recorded results; None if the file does not exist, or has another format.
 
     Raises DataError if the file is damaged.
     """

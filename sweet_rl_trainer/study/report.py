@@ -49,7 +49,10 @@ The second is measured with the oracle as asker.
 
 
 def write(results: Results, folder: Path) -> Path:
-    """Write `report.md` and `success.svg` and `.png` into a folder; return the path of `report.md`."""
+    """Write `report.md` into a folder, and return its path.
+
+    If an arm has results, also write the picture, `success.svg` and `success.png`.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     if results.rows:
         save(draw(results), folder / PICTURE, "Success on the test tasks, by arm and seed")
@@ -169,7 +172,7 @@ def separated(results: Results) -> str:
 
 
 def budgets(results: Results) -> str:
-    """Return the table of the mean budget that each arm used."""
+    """Return the table of the budget that each arm used, a mean over seeds."""
     return table(
         (
             "arm",

@@ -2,14 +2,15 @@
 
 OUT/NAME-KEY/       the stages
 OUT/no-prompt.txt   an empty file, the system prompt of all policies
-OUT/base            the base model, a link to its stage
+OUT/base            the base model, a link into its stage's folder
 OUT/results.json    the results so far (`record`)
 OUT/report/         the report
 
 Several processes can run the same command at once, one for each core: a process postpones a part while another process
 runs one of the part's stages.
 
-A recorded part is not run again. The recorded parts of other machines count only if the base has the same weights.
+A recorded part is not run again, even if another machine recorded it. If further parts must be run, this machine's base
+must have the weights of the base to which the recorded parts belong; otherwise, the run ends with an error.
 """
 
 from __future__ import annotations
@@ -132,8 +133,9 @@ def _made_base(graph: Graph, runner: Runner, wanted: str) -> str:
     if wanted not in ("", digest):
         raise UserError(
             f"{runner.out / RESULTS}: these results belong to base model {wanted[:12]}, but this machine produced "
-            f"base model {digest[:12]}, because another processor or torch version rounds sums differently; move or "
-            "rename the file to start the study over"
+            f"base model {digest[:12]} (another processor or torch version rounds sums differently); copy the folder "
+            f"{graph.base.folder(runner.out).name} from the machine with the first base to {runner.out}, or move the "
+            "results away to start over"
         )
     return digest
 

@@ -1,4 +1,7 @@
-"""Output of a training run: a JSONL file with a line for each logged step, alarms, and the progress on the console."""
+"""Output of a training run: a JSONL file, alarms, and the progress on the console.
+
+The file has a line for each logged step and for each evaluation of the held-out examples.
+"""
 
 from __future__ import annotations
 

@@ -42,6 +42,8 @@ from sweet_rl_trainer.settings import LoraSettings, TrainSettings
 
 Kind = Literal["sum", "value"]
 """Kind of value: Σ w log π, or Σ w v of a value model."""
+NAMES: dict[Kind, str] = {"sum": "log-probabilities", "value": "values"}
+"""The name of what is summed, for the console and messages."""
 
 
 def content_key(parts: Parts, kind: Kind) -> str:
@@ -127,7 +129,8 @@ class ReferenceCache:
             self.reload()
             missing = self._missing(groups, kind)
             lengths = [packed_length(group, share=share) for group in missing]
-            with progress(f"log-probabilities {name}".rstrip(), sum(map(len, missing))) as advance:
+            what = f"{NAMES[kind]} {name}".rstrip()
+            with progress(what, sum(map(len, missing))) as advance:
                 for numbers in pack(lengths, row_budget(missing, budget), seed=0):
                     chosen = [missing[number] for number in numbers]
                     row = lay_out(chosen, share=share)
@@ -178,7 +181,7 @@ def _read(path: Path) -> Iterator[_Entry]:
 def _entry(parts: Parts, value: Tensor, kind: Kind) -> _Entry:
     if not value.isfinite():
         raise UserError(
-            f"the reference model's log-probabilities of {sum(len(part.ids) for part in parts)} tokens are not finite; "
+            f"the model's {NAMES[kind]} of {sum(len(part.ids) for part in parts)} tokens are not finite; "
             "check its weights, and the precision in which it runs"
         )
     return _Entry(content_key(parts, kind), value.numpy().astype("<f4").tobytes())

@@ -256,8 +256,8 @@ class Trainer(BaseTrainer):
         kept = last_checkpoint(self._folder)
         raise UserError(
             f"step {self.state.global_step + 1}: the {what} is not finite; in the batch: {'; '.join(names)}. "
-            f"{f'The last checkpoint is {kept}' if kept else 'There is no checkpoint yet'}; look at these examples, or "
-            "lower the learning rate in a new folder"
+            f"{f'The last checkpoint is {kept}' if kept else 'No checkpoint has been written yet'}; look at these "
+            "examples, or lower the learning rate in a new folder"
         )
 
     def _means(self, sums: dict[str, Tensor]) -> dict[str, float]:

@@ -54,8 +54,8 @@ def load(name: str) -> list[Task]:
 
     The families alternate: the first task of each family, then the second task of each, and so on.
 
-    Raises UserError if no set has this name, if a family is not installed in the pinned version, or if this
-    installation generates a set that differs from the frozen one.
+    Raises UserError if no set has this name, if a family cannot be loaded or is not installed in the pinned version, or
+    if this installation generates a set that differs from the frozen one.
     """
     full = name if "/" in name else f"{name}/test"
     if full not in SETS:

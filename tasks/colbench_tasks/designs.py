@@ -40,7 +40,9 @@ class FamilyDesign(Struct, frozen=True, kw_only=True):
 
 
 def of(task: Task) -> FamilyDesign | None:
-    """Return the design of a task, found from its request and facts; None if no installed family fits the task.
+    """Return the design of a backend task; None if no installed family fits the task.
+
+    The family's name, the request and the facts of the task determine the design.
 
     Raises UserError if the task's family cannot be loaded.
     """

@@ -1,4 +1,4 @@
-"""Task files other than JSON lines: Parquet, and JSON lines compressed by gzip, in ColBench's own schema.
+"""Task files in ColBench's own schema: Parquet, and JSON lines, also compressed by gzip.
 
 The source is `file:PATH`, or the path alone if it ends in `.parquet` or `.gz`.
 """
@@ -14,9 +14,10 @@ from colbench_tasks.rows import Row, convert_rows, read_rows, require
 def load(path: str, malformed: list[str] | None = None) -> list[Task]:
     """Read the tasks of a file.
 
-    Raises DataError if a row does not fit the schema (the error names row and column), or if the file is missing,
-    damaged or truncated. With a list `malformed`, such flaws are added to it and malformed rows are skipped; DataError
-    is then raised only if no row is left.
+    Raises DataError if a row does not fit the schema (the error names file, row and column), or if the file is missing,
+    empty, damaged or truncated. If a list `malformed` is given, malformed rows are skipped, and the flaws of rows and
+    of damaged or truncated files are added to it. DataError is then raised only if the file cannot be opened or no row
+    is left.
     """
     rows = read_rows(Path(path).expanduser(), malformed=malformed)
     tasks = list(convert_rows(rows, _task, malformed))

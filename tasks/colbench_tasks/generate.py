@@ -45,7 +45,7 @@ FEWEST_HIDDEN = 3
 FRUITLESS = 200
 """The number of successive attempts without a new task after which a family counts as exhausted."""
 GUESSED = 0.05
-"""The maximum probability of guessing all hidden decisions."""
+"""The maximum probability of guessing all hidden decisions, unless every decision is hidden."""
 
 Arguments = tuple[Any, ...]
 Drawn = TypeVar("Drawn")
@@ -81,9 +81,10 @@ def stream(
     """Yield the first `number` tasks of a family for a seed; no two have the same request or design.
 
     `difficulty` is the minimum number of decisions to hide in each task (see `hide`). By default, it is random for each
-    task, from 3 to all. A design is skipped if `prove` does not find ten calls that verify it. Raises GeneratorError
-    before the first task if the family has too few designs. Raises GeneratorError later, with the reason of the last
-    failure, if most attempts, or the last `FRUITLESS` attempts, yield no new task.
+    task, from `FEWEST_HIDDEN` (or all, if there are fewer) to all. A design is skipped if `prove` does not find ten
+    calls that verify it. Raises GeneratorError before the first task if the family has too few designs. Raises
+    GeneratorError later if most attempts, or the last `FRUITLESS` attempts, yield no new task. This error contains the
+    message of the last attempt that raised GeneratorError; without one, it says that designs repeat.
     """
     designs_there = prod(len(d.choices()) for d in family.decisions) * share(split_of(seed))
     if number > designs_there:
@@ -119,9 +120,9 @@ def stream(
 
 def too_few(family: str, made: int, reason: str) -> GeneratorError:
     """Return the error for a family that has fewer tasks than requested."""
+    fix = "request fewer tasks or more families" if made else "fix or leave out this family"
     return GeneratorError(
-        f"family {family} has only about {made:,} different tasks ({reason}); request fewer "
-        "tasks or more families"
+        f"family {family} has only about {made:,} different tasks ({reason}); {fix}"
     )
 
 
@@ -281,7 +282,7 @@ def prove(random: Random, family: Family, theme: Theme, design: Design) -> list[
         lacking = (
             f"no random call returns another value if `{rivals[0][0]}` is decided otherwise"
             if rivals
-            else f"the values of random calls are too similar, or more than {CALLS} calls are needed"
+            else f"random calls or their values are too similar, or more than {CALLS} calls are needed"
         )
     raise GeneratorError(f"{family.name}: no test calls found for the design {values}: {lacking}")
 

@@ -1,8 +1,9 @@
 """New tasks from any seed: `generated:DOMAIN/SEED?number=…&difficulty=…&families=…`.
 
 A new seed gives a test set that no one has trained on. Tasks of every seed except `train` are drawn from the test
-split (see `splits`). Without the option `families`, the tasks come from all installed families, so they change when a
-family is installed. With this option, they depend only on the source and on the versions of the listed families.
+split (see `splits`). Without the option `families`, the tasks come from all installed families with enough decisions
+for the difficulty, so they change when a family is installed. With this option, they depend only on the source and on
+the versions of the listed families.
 """
 
 from __future__ import annotations
@@ -48,13 +49,14 @@ class Query(Struct, frozen=True, kw_only=True):
     difficulty: int | None = None
     """Minimum number of decisions that each backend task hides; None: the minimum varies between tasks."""
     families: tuple[str, ...] = ()
-    """The families from which tasks are drawn, in this order; empty: all installed families."""
+    """The families from which tasks are drawn, in this order; empty: all installed families with enough decisions."""
 
 
 def load(argument: str) -> list[Task]:
     """Return the tasks that `DOMAIN/SEED?…` describes; machines with the same families get the same tasks.
 
-    Raises UserError if the description is invalid, or if a family is broken or has fewer tasks than requested.
+    Raises UserError if the description is invalid, or if a family cannot be loaded, cannot make a valid task, or has
+    fewer tasks than requested.
     """
     place, _, query = argument.partition("?")
     domain, _, seed = place.partition("/")
@@ -67,20 +69,21 @@ def load(argument: str) -> list[Task]:
     try:
         return make(domain, seed, _query(query), f"generated:{domain}/{seed}")
     except (ValueError, GeneratorError) as cause:
+        options = "number=100&difficulty=5" if domain == Family.domain else "number=100"
         raise UserError(
             f"--tasks generated:{argument}: {cause}; write options after the seed, as in "
-            f"generated:{domain}/{seed}?number=100&difficulty=5"
+            f"generated:{domain}/{seed}?{options}"
         ) from cause
 
 
 def make(domain: str, seed: str, query: Query, source: str) -> list[Task]:
-    """Return the tasks that a query describes. A progress bar shows `source`, the text after `--tasks`.
+    """Return the tasks that a query describes. A progress bar, if any, shows `source`, the text after `--tasks`.
 
     The families alternate: the first task of each family, then the second task of each, and so on.
 
     Raises ValueError if a listed family does not exist or has too few decisions for the difficulty, if all families
     have too few, or if pages are requested with a difficulty. Raises UserError if a family cannot be loaded, and
-    GeneratorError if a family has fewer tasks than requested.
+    GeneratorError if a family cannot make a valid task or has fewer tasks than requested.
     """
     makers = _pages(seed, query) if domain == Kind.domain else _functions(seed, query)
     each = -(-query.number // len(makers))
@@ -112,7 +115,9 @@ def _names(text: str) -> tuple[str, ...]:
     names = tuple(text.split(","))
     for name, times in Counter(names).items():
         if not name:
-            raise ValueError(f"families={text}: expected names separated by commas")
+            raise ValueError(
+                f"families={text}: a name is empty; expected names, separated by single commas"
+            )
         if times > 1:
             raise ValueError(f"families={text}: {name} is given {times} times")
     return names

@@ -81,7 +81,7 @@ def list_files(repository: str, commit: str, pattern: str) -> list[HubFile]:
 def reach(repository: str, commit: str) -> Iterator[None]:
     """Check that the Hub has the commit. Until the context ends, the Hub's client logs only errors.
 
-    Raises UnreachableError if the check, or a request in the context, fails.
+    Raises UnreachableError if the check, or anything in the context, fails; ColBench's own errors pass unchanged.
     """
     with _quiet(), _reasons():
         _ask(repository, commit)
@@ -89,7 +89,7 @@ def reach(repository: str, commit: str) -> Iterator[None]:
 
 
 def local_folder() -> Path | None:
-    """Return the folder that COLBENCH_OFFICIAL_DIR names; None if the variable is not set.
+    """Return the folder that COLBENCH_OFFICIAL_DIR names; None if the variable is not set or empty.
 
     Raises UserError if the folder does not exist.
     """
@@ -104,7 +104,7 @@ def local_folder() -> Path | None:
 
 @cache
 def tell_license(text: str) -> None:
-    """Log a license, once per process."""
+    """Log a license as a warning, once per process."""
     logger.warning(text)
 
 

@@ -33,9 +33,14 @@ def decisions(text: str) -> tuple[Decision, ...]:
 def themes(text: str) -> tuple[Theme, ...]:
     """Read a table of themes with `|` between the columns; the first row contains the keys.
 
-    Raises ValueError if a row has more or fewer columns than the first row.
+    Raises ValueError, which shows the row, if a row has more or fewer columns than the first row.
     """
     keys, *rows = ([cell.strip() for cell in line.split("|")] for line in text.strip().splitlines())
+    for row in rows:
+        if len(row) != len(keys):
+            raise ValueError(
+                f"themes: expected {len(keys)} columns, found {len(row)}: {' | '.join(row)}"
+            )
     return tuple(dict(zip(keys, row, strict=True)) for row in rows)
 
 
@@ -45,7 +50,10 @@ def requests(text: str) -> tuple[tuple[str, ...], ...]:
 
 
 def examples(text: str, names: Sequence[str], file: str) -> dict[str, tuple[str, ...]]:
-    """Read the example questions of the named decisions. Raises DataError, which names the file, if any are missing."""
+    """Read the example questions of all decisions, by the decision's name.
+
+    Raises DataError, which names the file, if a decision in `names` has no questions.
+    """
     parts = (block.partition("]\n") for block in text.strip().removeprefix("[").split("\n\n["))
     found = {name: tuple(lines.splitlines()) for name, _, lines in parts}
     for name in names:
@@ -73,7 +81,7 @@ def _decision(lines: list[str]) -> Decision:
         elif not options or line[:2].rstrip() not in ("/", "=", ">"):
             raise ValueError(
                 f"{head[1]}: {line!r} is not part of an option; begin an option with `- `, and each "
-                "further line of it with `/ `, `= ` or `> `"
+                "further line of it with `/ `, `= ` or `> `; put questions (`? `) before all options"
             )
         options[-1].append(line)
     topics = tuple(head[2].split(", "))

@@ -1,9 +1,9 @@
 """The official tasks: the Hugging Face dataset `facebook/collaborative_agent_bench`, and the paper's pages.
 
 `official:backend/test` is the first 1,000 rows of `backend_tasks/test.jsonl` (the test set of the paper, section 5).
-`official:backend/train` is all of `backend_tasks/train.jsonl`. The files are downloaded once, to the cache of the Hub
-client that `datasets` uses. `datasets.load_dataset` is not used: offline, it falls back to the last revision loaded,
-and it would build one Arrow table from rows whose types may differ.
+`official:backend/train` is all of `backend_tasks/train.jsonl`. The files are downloaded once, to the cache of
+the Hub's client. `datasets.load_dataset` is not used: offline, it falls back to the last revision loaded, and it would
+build one Arrow table from rows whose types may differ.
 
 The dataset has no frontend tasks; the paper takes them from WebSight. `official:frontend/test` reads
 `frontend_tasks/test.jsonl` in the local folder (see below). The paper's released code writes this file. If it is
@@ -97,21 +97,22 @@ def find(file: str) -> Path:
     available.
     """
     path = local(file)
-    if path is None and local_folder():
+    folder = local_folder()
+    if path is None and folder:
         raise UserError(
-            f"{LOCAL_DIR}: {local_folder()} does not contain {file}. {_how_to_get(file)}"
+            f"{LOCAL_DIR}: {folder} does not contain {file}. {_how_to_get(file, folder)}"
         )
     try:
         path = path or fetch(REPOSITORY, COMMIT, file)
     except UnreachableError as cause:
         raise UserError(
-            f"{REPOSITORY}: {file} cannot be fetched ({cause}). {_how_to_get(file)}"
+            f"{REPOSITORY}: {file} cannot be fetched ({cause}). {_how_to_get(file, None)}"
         ) from cause
     return path
 
 
 def local(file: str) -> Path | None:
-    """Return the file in COLBENCH_OFFICIAL_DIR, in any of the `FORMS`; None if it is missing or the variable unset.
+    """Return the file in COLBENCH_OFFICIAL_DIR, in any of the `FORMS`; None if the file or the variable is missing.
 
     Raises UserError if the variable names a folder that does not exist.
     """
@@ -129,9 +130,14 @@ def _hint(name: str) -> str:
     return f"unknown set{did_you_mean(name, SETS, before='official:', then=f'known: {known}')}"
 
 
-def _how_to_get(file: str) -> str:
-    return (
-        f"With network access, run `hf download {REPOSITORY} --repo-type dataset {file}` "
-        f"(or add `--local-dir FOLDER` and set {LOCAL_DIR} to that folder). Or pass a file with rows "
-        "of the same format: --tasks PATH"
+def _how_to_get(file: str, folder: Path | None) -> str:
+    """Return advice for a missing file; `folder` is the folder that COLBENCH_OFFICIAL_DIR names, if any."""
+    command = f"hf download {REPOSITORY} --repo-type dataset {file}"
+    advice = (
+        f"With network access, run `{command} --local-dir {folder}`, or unset {LOCAL_DIR}"
+        if folder
+        else f"With network access, run `{command}` (or add `--local-dir FOLDER` and set {LOCAL_DIR} to that folder)"
     )
+    if file in {one.file for one in SETS.values()}:
+        advice += ". Or pass a file with rows of the same format: --tasks PATH"
+    return advice

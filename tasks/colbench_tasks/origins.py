@@ -49,28 +49,30 @@ def generated(argument: str) -> Origin:
 
 
 def official(name: str) -> Origin:
-    """Return the origin of the task source `official:NAME`; frontend tasks come from WebSight."""
+    """Return the origin of `official:NAME`; the frontend tasks come from WebSight."""
     if name.startswith("frontend/"):
         return websight(name.removeprefix("frontend/"))
     return Origin(
         what="The tasks of the ColBench paper (Zhou et al., SWEET-RL, arXiv 2503.15478).",
-        made="Written by Llama 3.1 for its authors, and public since 2025: models may have been trained on them.",
+        made="Written by Llama 3.1 for the paper's authors, and public since 2025: models may have been trained on "
+        "them.",
         license=official_tasks.LICENSE,
-        how=f"`hf download {official_tasks.REPOSITORY} --repo-type dataset`, done at first use; or a folder of the "
-        f"same files in `{official_tasks.LOCAL_DIR}`",
+        how="Downloaded from the Hugging Face Hub at first use; or name a folder with a copy of the files of "
+        f"{official_tasks.REPOSITORY} in `{official_tasks.LOCAL_DIR}`",
         tasks=official_tasks.SETS[name].size if name in official_tasks.SETS else None,
     )
 
 
 def websight(name: str) -> Origin:
-    """Return the origin of the tasks from the source `websight:NAME`."""
+    """Return the origin of `websight:NAME`."""
     return Origin(
         what="Web pages. A model wrote each page from a short text that describes an idea; this text is the "
         "request. The paper took its frontend tasks from the same dataset.",
         made="Written by models for WebSight v0.2 (Laurençon, Tronchon, Sanh, arXiv 2403.09029), and public since "
         "2024. The URLs of random pictures, which are no longer served, are replaced by a fixed one.",
         license=websight_tasks.LICENSE,
-        how="Streamed from the Hugging Face hub at first use; or `--tasks websight:PATH` for local files of its rows",
+        how="`websight:train` and `websight:test` are downloaded from the Hugging Face Hub at first use; or use "
+        "`--tasks websight:PATH` for local files of WebSight rows",
         tasks=websight_tasks.SPLITS.get(name, (0, None))[1],
     )
 

@@ -10,7 +10,7 @@ MANY = 500
 
 
 def shown(tasks: Iterable[Task], number: int, source: str) -> Iterable[Task]:
-    """Yield the tasks; for more than `MANY` of them, show a progress bar with the name of the source."""
+    """Yield the tasks. If there are more than `MANY` and standard error is a terminal, show a bar with the source."""
     if number <= MANY:
         return tasks
     from rich.console import Console

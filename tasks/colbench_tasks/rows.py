@@ -1,7 +1,8 @@
 """Readers of data files that yield rows with their locations: JSON lines (also compressed by gzip) and Parquet.
 
-The format is detected from the first bytes of a file. The error for a truncated, damaged or wrong file says how to
-fix it. With a list `malformed`, rows that cannot be read are reported there and skipped.
+The format is detected from the first bytes of a file; a file named `….parquet` is always read as Parquet. The error for
+a truncated, damaged or wrong file says how to fix it. With a list `malformed`, rows that cannot be read are reported
+there and skipped.
 """
 
 from __future__ import annotations
@@ -74,8 +75,8 @@ def require(
 ) -> None:
     """Call `complain` if fewer than `size` rows were found. Raises DataError if no rows were found."""
     if size and len(found) < size:
-        flaw = f"{source}: {len(found)} rows can be read, but there should be {size:,}: {AGAIN}"
-        complain(flaw, malformed)
+        few = f"{len(found)} rows can be read, but there should be {size:,}"
+        complain(f"{source}: {few}: fetch the missing or damaged files again", malformed)
     if not found:
         raise DataError(malformed[0] if malformed else f"{source}: contains no rows")
 
@@ -85,8 +86,9 @@ def read_rows(
 ) -> Iterator[Row]:
     """Yield the rows of a file, or its first `limit` rows.
 
-    Raises DataError, which names the file, the row and a fix, if the file is missing or unsuitable, or if a row cannot
-    be read. If the list `malformed` is given, rows that cannot be read are skipped, and their errors are added to it.
+    Raises DataError, which names the file, if the file is missing, damaged or of another kind. Raises DataError, which
+    names the row, if a row cannot be read. If a list `malformed` is given, rows that cannot be read and damaged parts
+    of the file are skipped, and their errors are added to the list.
     """
     try:
         with path.open("rb") as file:
@@ -132,8 +134,8 @@ def _json_rows(
         try:
             row = _row(place, count, decoder.decode(line))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
-            whole = line.endswith(b"\n")
-            hint = ONE_PER_LINE if whole else f"the file ends within this line: {AGAIN}"
+            cut = "truncated" in str(cause) and not line.endswith(b"\n")
+            hint = f"the file ends within this line: {AGAIN}" if cut else ONE_PER_LINE
             complain(f"{place}: {cause}; {hint}", malformed, cause)
         else:
             yield row
@@ -149,7 +151,8 @@ def parquet_rows(
 ) -> Iterator[Row]:
     """Yield rows `start` (from 0) to `start + limit` of a Parquet file, with all columns or only the given ones.
 
-    Raises DataError in the same cases as `read_rows`, and if a column is missing.
+    Raises DataError in the same cases as `read_rows`. Raises DataError, even with a list `malformed`, if a column is
+    missing.
     """
     done = start
     try:
@@ -158,9 +161,14 @@ def parquet_rows(
             done = number + 1
     except (OSError, ValueError) as cause:  # these include pyarrow's own errors
         place = f"{path}, after row {done}" if done else f"{path}"
-        why = str(cause).split(". ")[0].strip(". \n")
-        flaw = f"{place}: truncated, damaged or not a Parquet file ({why}): {AGAIN}"
-        complain(flaw, malformed, cause)
+        complain(_parquet_flaw(place, cause), malformed, cause)
+
+
+def _parquet_flaw(place: str, cause: Exception) -> str:
+    if isinstance(cause, OSError) and cause.strerror:
+        return f"{place}: cannot be read: {cause.strerror}"
+    why = str(cause).split(". ")[0].strip(". \n")
+    return f"{place}: truncated, damaged or not a Parquet file ({why}): {AGAIN}"
 
 
 def _between(
@@ -189,18 +197,18 @@ def demand(wanted: Sequence[str], found: Sequence[str], source: str) -> None:
     missing = ", ".join(f"`{name}`" for name in wanted if name not in found)
     if missing:
         there = ", ".join(found)
-        raise DataError(f"{source}: the columns changed: {missing} missing; found: {there}")
+        raise DataError(f"{source}: columns are missing: {missing}; found: {there}")
 
 
 def number_of_rows(path: File) -> int:
-    """Return the number of rows according to a Parquet file's footer. Raises DataError if the footer cannot be read."""
+    """Return the number of rows that a Parquet file's footer states. Raises DataError if the footer cannot be read."""
     from pyarrow.parquet import read_metadata  # type: ignore[import-untyped, unused-ignore]
 
     try:
         with path.open("rb") as content:
             rows: int = read_metadata(content).num_rows
     except (OSError, ValueError) as cause:
-        raise DataError(f"{path}: truncated, damaged or not a Parquet file: {AGAIN}") from cause
+        raise DataError(_parquet_flaw(str(path), cause)) from cause
     return rows
 
 

@@ -1,7 +1,7 @@
 """The schemas of the official files, and checks for rows that do not match them.
 
-A missing column or a different type causes an error that names all changes. A new column causes a warning, because the
-known columns keep their meaning.
+A missing column or a different type causes an error that names all differences. A new column causes a warning, because
+the known columns keep their meaning.
 """
 
 from __future__ import annotations
@@ -74,20 +74,20 @@ Schema = TypeVar("Schema", bound=Struct)
 
 
 def fit(fields: dict[str, Any], schema: type[Schema]) -> Schema:
-    """Convert the fields of a row to the schema. Raises DataError, which names all changes, if a field does not fit."""
+    """Convert the fields of a row to the schema. Raises DataError, which names all differences, if a field is wrong."""
     known = {field.name for field in msgspec.structs.fields(schema)}
     new = tuple(name for name in fields if name not in known)
     try:
         fitting = msgspec.convert(fields, schema)
     except msgspec.ValidationError as cause:
-        changes = [*_changes(fields, schema), *(f"`{name}` is new" for name in new)]
-        raise DataError(f"the schema changed: {', '.join(changes)}") from cause
+        differences = [*_differences(fields, schema), *(f"`{name}` is unknown" for name in new)]
+        raise DataError(f"not in the expected schema: {', '.join(differences)}") from cause
     if new:
         _tell_new(schema.__name__, new)
     return fitting
 
 
-def _changes(fields: dict[str, Any], schema: type[Struct]) -> Iterator[str]:
+def _differences(fields: dict[str, Any], schema: type[Struct]) -> Iterator[str]:
     for field in msgspec.structs.fields(schema):
         if field.name not in fields:
             if field.required:

@@ -28,7 +28,7 @@ class RecordedTurn(Struct, frozen=True, kw_only=True):
     prompt: str
     """The sampler's whole prompt, with the chat template applied; empty if the prompt was not recorded."""
     raw: str
-    """The completion, without the end-of-sequence token."""
+    """The completion, without the end-of-sequence token; equal to `said` if the completion was not recorded."""
     said: str
     """The part of the reply that the human saw."""
     human: str | None
@@ -66,8 +66,8 @@ def read_trajectories(
 ) -> Iterator[Trajectory]:
     """Yield the dialogues of a file (JSON lines, also gzip, or Parquet) one at a time.
 
-    Raises DataError, which names the row and its flaw, if a row is malformed. If a list `malformed` is given, such rows
-    are skipped, and their flaws are added to the list.
+    Raises DataError, which names the place and the flaw, if the file cannot be read or a row is malformed. If a list
+    `malformed` is given, malformed rows are skipped, and their flaws are added to the list.
     """
     yield from convert_rows(
         read_rows(path, limit=limit, malformed=malformed), _trajectory, malformed
@@ -93,7 +93,9 @@ def _turns(messages: Sequence[MessageRow]) -> Iterator[RecordedTurn]:
     expected = ["user", "assistant"] * (len(messages) // 2)
     if not messages or [message.role for message in messages] != expected:
         roles = ", ".join(message.role for message in messages) or "no messages"
-        raise DataError(f"`dialogue_history` must alternate user and assistant, got: {roles}")
+        raise DataError(
+            f"`dialogue_history` must alternate user and assistant and end with assistant, got: {roles}"
+        )
     replies, answers = messages[1::2], messages[2::2]
     for number, reply in enumerate(replies):
         yield RecordedTurn(

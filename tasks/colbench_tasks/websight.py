@@ -63,11 +63,12 @@ LICENSE = f"{REPOSITORY} is licensed CC-BY-4.0: name its authors (Laurençon, Tr
 def load(name: str, malformed: list[str] | None = None) -> list[Task]:
     """Return the tasks of `train`, `test` or a local path.
 
-    Raises UserError if the path or the folder in COLBENCH_OFFICIAL_DIR does not exist, if the Hub cannot be reached, or
-    if the downloaded rows cannot be written to the cache. Raises DataError if rows do not fit WebSight's schema (the
-    error names the file, the row and what has changed), are missing or cannot be read. If a list `malformed` is given,
-    malformed rows are skipped and their errors are added to it. DataError is then raised only if no row is left, or if
-    the rows of `train` or `test` cannot be located, because a file is missing or damaged.
+    Raises UserError if the path or the folder in COLBENCH_OFFICIAL_DIR does not exist, if the path is a folder without
+    Parquet files, if the Hub cannot be reached, or if the downloaded rows cannot be written to the cache. Raises
+    DataError if rows do not fit WebSight's schema (the error names the file, the row and each difference), are missing
+    or cannot be read. If a list `malformed` is given, malformed rows are skipped and their errors are added to it.
+    DataError is then raised only if no row is left, if a Parquet file lacks a column, or if the rows of `train` or
+    `test` cannot be located, because a file is missing or damaged.
     """
     start, size = SPLITS.get(name, (0, None))
     rows = _path(Path(name), malformed) if size is None else _split(name, start, size, malformed)

@@ -10,7 +10,8 @@
 
 A benchmark runs as its own script, or through `make bench`. Within a round, the compared sides take turns, so that
 the two values of each ratio are measured shortly after one another. A round may contain only some of the quantities.
-If `needs` says that something is missing on this machine, the benchmark is skipped.
+If `needs` says that something is missing on this machine, `make bench` skips the benchmark, and its script ends with an
+error.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Benchmark:
     rounds: int
     """Number of rounds unless `--rounds` is given."""
     quick: str | None
-    """The arguments of the quick variant, which takes a few seconds; None if the benchmark has none."""
+    """The arguments of the quick variant, which takes about a minute or less; None if the benchmark has none."""
     needs: Callable[[Namespace], str]
     """A function that returns what is missing on this machine, or an empty string."""
     file: Path
@@ -64,9 +65,12 @@ class Benchmark:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         parser.add_argument("--rounds", type=int, default=self.rounds)
-        parser.add_argument(
-            "--quick", action="store_true", help=f"run the quick variant: {self.quick}"
+        quick = (
+            f"run the quick variant, and ignore other arguments: {self.quick}"
+            if self.quick
+            else "not available for this benchmark"
         )
+        parser.add_argument("--quick", action="store_true", help=quick)
         self.options(parser)
         return parser
 
@@ -84,7 +88,7 @@ def benchmark(
     quick: str | None = None,
     needs: Callable[[Namespace], str] = lambda _: "",
 ) -> Callable[[Callable[[Namespace], Rounds]], Benchmark]:
-    """Register a function as a benchmark."""
+    """Return a decorator that registers a function as a benchmark."""
 
     def register(measure: Callable[[Namespace], Rounds]) -> Benchmark:
         REGISTERED[name] = Benchmark(

@@ -1,10 +1,11 @@
-"""The number of page pictures that CLIP decodes, frames and embeds per second on the CPU.
+"""The number of page pictures that are decoded, cropped or scaled, and embedded with CLIP per second on the CPU.
 
     COLBENCH_OFFICIAL_DATA=FOLDER python tests/benchmarks/bench_clip.py [--rounds 3] [--while-rendering]
 
 The folder contains `frontend.jsonl` with official tasks, whose reference pages are rendered first. The architecture is
-that of the paper; the weights are random. The sides take turns on the same pictures. With `--while-rendering`, a
-renderer works on two pages at a time during the whole measurement, as in a run, and the rendered pages are counted.
+that of the paper; the weights are random. The compared programs (*sides*) take turns on the same pictures. With
+`--while-rendering`, a renderer works on two pages at a time during the whole measurement, as in a run, and the rendered
+pages are counted.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class Played:
 
 
 def disclosures(run: Run, tasks: Sequence[Task], rates: GuessRates) -> Sequence[Disclosure]:
-    """Return the disclosure of each dialogue of a run that has an answer."""
+    """Return the disclosure of each dialogue of a run, except dialogues without an answer."""
     known = {task.id: task for task in tasks}
     return [
         disclosure(
@@ -130,7 +130,7 @@ def ideal_guesses(told: Told) -> Draw:
 
 
 def honest_round(played: Played, entries: int, seed: int) -> Round:
-    """Count the flagged entries among honest ones."""
+    """Return the number of flagged entries among honest ones, and the mean shares that explain it."""
     draws = {name: draw_from(told) for name, told in played.honest.items()}
     draws |= {f"leaves {k}": draw_from(told) for k, told in played.leaving.items()}
     draws |= {
@@ -150,7 +150,7 @@ def honest_round(played: Played, entries: int, seed: int) -> Round:
 
 
 def power_round(played: Played, entries: int, seed: int) -> Round:
-    """Find the smallest shares of cheated dialogues at which cheats are caught."""
+    """Return the smallest shares of cheated dialogues at which cheats are caught."""
     pairs = [
         (f"{name}, {k} untold", played.honest[name], cheat)
         for name in ("interviewer", "demonstrator")
@@ -166,7 +166,10 @@ def power_round(played: Played, entries: int, seed: int) -> Round:
 
 
 def least_caught(honest: Draw, cheat: Draw, size: int, entries: int, seed: int) -> int:
-    """Return the smallest number of cheated dialogues at which a cheat is caught, accurate to 5%."""
+    """Return the smallest number of cheated dialogues at which a cheat is caught, accurate to 5%.
+
+    Return `size` if a cheat is not caught at any smaller number.
+    """
 
     def caught(cheated: int) -> bool:
         found = number_flagged(honest, cheat, size, cheated, entries, seed)

@@ -3,9 +3,10 @@
     python tests/benchmarks/bench_generate.py [--rounds 3] [--dialogues 64] [--turns 5]
 
 The model is a Llama with 2 million random weights, in float32 on the CPU. Many dialogues run at once. Each prompt
-consists of the previous prompt, the reply to it, and 20 more tokens. Any of 40 of the 1,024 tokens ends a reply.
-Therefore some replies are short and few are long, like the questions and answers of an agent. First, the greedy replies
-of all contestants are compared; a difference is an error. Then the contestants take turns on the same prompts.
+after the first consists of the previous prompt, the reply to it, and 20 more tokens. Any of 40 of the 1,024 tokens ends
+a reply. Therefore some replies are short and few are long, like the questions and answers of an agent. First, the
+greedy replies of all contestants are compared; a difference is an error. Then the contestants take turns on the same
+prompts.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ def check(model: Any) -> None:
     prompts = random_requests(8, 1)
     replies = [reply(prompts, 0.0) for reply in contestants(model).values()]
     if any(each != replies[0] for each in replies):
-        raise SystemExit(f"not the same: {replies}")
+        raise SystemExit(f"the greedy replies of the contestants differ: {replies}")
 
 
 def measure(model: Any, seed: int, dialogues: int, turns: int) -> dict[str, Spent]:

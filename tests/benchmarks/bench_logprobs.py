@@ -4,8 +4,8 @@
 
 The log-probabilities are computed from the last hidden states and the weights of an output layer, in float32 on the
 CPU. Each side runs in its own process, and the sides take turns. The memory of a side is the peak memory of its process
-(ru_maxrss) minus the peak before the side began. "Weighted" is the share of the positions that the loss uses; full
-logits are computed for all positions.
+(ru_maxrss) minus the peak before the side began. "A third of the tokens weighted" means that the loss uses only every
+third position. Full logits are computed for all positions.
 """
 
 from __future__ import annotations

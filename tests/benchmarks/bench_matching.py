@@ -92,7 +92,7 @@ def match_questions(name: str, number: int, asked: int) -> Round:
 def options(parser: ArgumentParser) -> None:
     parser.add_argument("--tasks", type=int, default=1000)
     parser.add_argument(
-        "--questions", type=int, default=3, help="number of questions about each task"
+        "--questions", type=int, default=3, help="number of questions about each task, at least 2"
     )
 
 

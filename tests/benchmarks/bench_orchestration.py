@@ -110,7 +110,8 @@ async def pipelined(url: str, tasks: list[Task], concurrency: int) -> None:
                 await runner.run(plan(tasks, 1, record.digest, 0), {}, writer.append)
             turns = [len(rollout.turns) for _, rollout in folder.latest()]
             if turns != [TURNS] * len(tasks):
-                raise AssertionError("the run is not the one to be measured")
+                found = f"{len(turns)} dialogues with {sorted(set(turns))} turns"
+                raise AssertionError(f"expected {len(tasks)} dialogues with {TURNS}, found {found}")
 
 
 async def lock_step(url: str, tasks: list[Task], concurrency: int) -> None:

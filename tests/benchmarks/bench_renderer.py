@@ -85,7 +85,7 @@ def answer(url: str) -> tuple[bytes, str]:
 
 @contextmanager
 def served() -> Iterator[str]:
-    """Yield the address of a server with these answers."""
+    """Yield the address of a server on this machine that answers with `Answers`."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}"
@@ -207,7 +207,7 @@ def missing(given: Namespace) -> str:
     except UserError as error:
         return str(error)
     if any("firefox" in part for part in given.parts) and firefox_program() is None:
-        return "there is no firefox-esr: apt-get install firefox-esr"
+        return "Firefox is not installed: apt-get install firefox-esr"
     return "" if given.bundled else no_frontend_rows()
 
 

@@ -5,11 +5,11 @@
 The dialogues come from a real run with one trial of each task. That is the run of `--run`, or else a run of the
 interviewer on 100 bundled backend tasks. Its dialogues are written repeatedly as additional trials, with their own keys
 and seeds, until there are enough (7 GB for a million). Before the run is resumed, its last 10 dialogues are removed, so
-that there is work to do. All files are kept in F.
+that there is work to do. With `--folder`, all files are kept in F.
 
-`compare` and `page` need `--other`, another run on the same tasks. Each command is its own process. Its peak resident
-size is measured, without that of its children. The baseline is the CPU time in which Python's own json module reads the
-file once.
+`compare` and `page` need `--other`, another run on the same tasks. Each command is its own process. Its CPU time is
+measured together with that of its children. Its peak memory is the largest resident size of one process: the command's
+own or a child. The baseline is the CPU time in which Python's own json module reads the file once.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from colbench.run_folder import RunFolder, RunRecord
 LEFT = 10
 """Number of dialogues that are left for the resumed run."""
 LONGEST = 2**24
-"""Upper bound of the size of their lines together, in bytes."""
+"""Upper bound of the total size of the lines of these dialogues, in bytes."""
 SHARDS = 4
 USUAL = ("report", "resume", "merge", "score")
 COMMANDS = (*USUAL, "list", "failed", "task", "export", "compare", "page", "pack", "verify")
@@ -193,7 +193,7 @@ def options(parser: ArgumentParser) -> None:
 
 def missing(given: Namespace) -> str:
     alone = {"compare", "page"} & set(given.parts) and given.other is None
-    return "--other names no run to compare with" if alone else ""
+    return "compare and page need another run: pass --other RUN" if alone else ""
 
 
 def run_of_many(source: Path, path: Path, dialogues: int) -> RunFolder:

@@ -84,7 +84,7 @@ def check() -> None:
         for ours_, theirs in ((expected.losses, found.losses), (expected.norms, found.norms)):
             pairs = zip(ours_, theirs, strict=True)
             if any(abs(x - y) > TOLERANCE * max(1, abs(x)) for x, y in pairs):
-                raise SystemExit(f"not the same: ours {ours_}, TRL {theirs} ({other})")
+                raise SystemExit(f"losses or norms differ: ours {ours_}, TRL {theirs} ({other})")
 
 
 def quantities(name: str, found: Measured) -> Round:

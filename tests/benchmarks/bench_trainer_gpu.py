@@ -11,14 +11,15 @@ and it is left out. Memory is torch.cuda.max_memory_allocated.
 Model FLOP utilization is the minimum number of FLOPs that the pairs need, per second, divided by the device's peak. The
 pairs need:
 
-    layers      k · N_layers · (tokens)
-    attention   6 · layers · heads · head size · Σ length²          (causal: half the square, 2 + 4 products of 2 FLOPs)
-    head        k · hidden size · vocabulary · (tokens with a loss)
+    layers         k · N_layers · (tokens)
+    attention      6 · layers · heads · head size · Σ length²       (causal: half the square, 2 + 4 products of 2 FLOPs)
+    output layer   k · hidden size · vocabulary · (tokens with a loss)
 
-Here k = 6 if all weights are trained (2 forward, 2 for the gradient of the inputs, 2 for the gradient of the weights),
-and k = 4 with LoRA, whose adapters are not counted. Padding, recomputed activations and unused logits are not counted
-either. Both sides of a pair count in full, so that the utilization may be too high with `share`. The device's peak is
-NVIDIA's value for dense bfloat16, from the table below or from `--peak`.
+N_layers is the number of weights in all layers. If all weights are trained, k = 6 (2 forward, 2 for the gradient of the
+inputs, 2 for the gradient of the weights). With LoRA, whose adapters are not counted, k = 4. Padding, recomputed
+activations and unused logits are not counted either. Both sides of a pair count in full, so the utilization may be too
+high if beginnings are shared. The device's peak is NVIDIA's value for dense bfloat16, from the table below, or the
+value of `--peak`.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def flops(job: Job) -> float:
 
 
 def device_peak() -> tuple[str, float | None]:
-    """Return the name of the GPU and its FLOPs per second, if known."""
+    """Return the name of the GPU ("no GPU" without one) and its peak in FLOPs per second (None if unknown)."""
     import torch
 
     if not torch.cuda.is_available():

@@ -1,4 +1,4 @@
-"""The viewer with many dialogues: the time to index and to answer, and the memory of the process.
+"""The viewer with many dialogues: the time to index them, to list them and to show one, and the process's memory.
 
     python tests/benchmarks/bench_viewer.py [--dialogues 20000]
 

@@ -25,7 +25,7 @@ def no_frontend_rows() -> str:
 def _missing(name: str) -> str:
     folder = os.environ.get(VARIABLE)
     found = folder and (Path(folder) / name).exists()
-    return "" if found else f"{VARIABLE} names no folder with {name}"
+    return "" if found else f"set {VARIABLE} to a folder that contains {name}"
 
 
 def backend_tasks(count: int, *, bundled: bool) -> list[Task]:

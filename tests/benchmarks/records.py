@@ -72,9 +72,9 @@ class Measured(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
 
     def __post_init__(self) -> None:
         if not self.low <= self.median <= self.high or self.rounds < 1:
-            raise ValueError("the median must lie between the lowest and the highest round")
+            raise ValueError("expected low <= median <= high, and at least one round")
         if self.wanted is not None and self.better is None:
-            raise ValueError("a target needs a direction")
+            raise ValueError("a record with `wanted` needs `better`")
 
     @property
     def reached(self) -> bool:
@@ -122,7 +122,7 @@ class Book(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def read_book(path: Path = RECORDS) -> Book:
-    """Read the records; return an empty book without a file. Raises msgspec.ValidationError for invalid records."""
+    """Return the records; an empty book if the file is missing. Raises ValidationError if the records are invalid."""
     return msgspec.json.decode(path.read_bytes(), type=Book) if path.exists() else Book()
 
 
@@ -139,7 +139,8 @@ def summarize(
 ) -> tuple[dict[str, Measured], dict[str, Measured]]:
     """Return ratios and figures over all rounds; leave out a ratio if no round has both of its quantities.
 
-    Raises ValueError if the two quantities of a ratio have different units.
+    If `targets` is False, the targets of ratios and goals are left out. Raises ValueError if the two quantities of a
+    ratio have different units.
     """
     units = {name: quantity.unit for each in rounds for name, quantity in each.items()}
     figures = {

@@ -49,14 +49,15 @@ def main() -> int:
         "--seconds",
         type=float,
         default=150,
-        help="with --quick, start nothing after this (default: 150)",
+        help="with --quick, start no variant after this time in seconds (default: 150)",
     )
     parser.add_argument("--page", action="store_true", help="only build the page")
     given = parser.parse_args()
     known = load()
     fitting = [name for name, each in known.items() if each.quick is not None or not given.quick]
     if unknown := set(given.names) - {*fitting}:
-        parser.error(f"no such benchmark: {', '.join(unknown)}; known: {', '.join(fitting)}")
+        kind = "benchmark with a quick variant" if given.quick else "benchmark"
+        parser.error(f"not a {kind}: {', '.join(unknown)}; known: {', '.join(fitting)}")
     if not given.page:
         chosen = [known[name] for name in given.names or fitting]
         return run(chosen, time.monotonic() + given.seconds if given.quick else None)

@@ -11,7 +11,10 @@ from colbench.console import console
 
 
 def number(value: float) -> str:
-    """Return a number with three digits: `1.79`, `30.5`, `102`, `1,830`; `5` for a number without a fraction."""
+    """Return a number with about three digits: `1.79`, `30.5`, `102`; all digits before the point, such as `1,834`.
+
+    Numbers without a fraction have no decimals (`5`). Numbers below 1 have two digits.
+    """
     if value == int(value) or abs(value) >= 100:
         return f"{value:,.0f}"
     decimals = 2 if abs(value) < 10 else 1
@@ -65,17 +68,18 @@ def show_moves(
     found: Mapping[str, Record], recorded: Mapping[str, Record], *, all_ratios: bool = False
 ) -> None:
     """Print the ratios that moved beyond the spread, or all ratios, and name benchmarks that cannot be compared."""
-    table = Table(title="Against the recorded ratios", title_justify="left")
+    table = Table(title="Compared with the recorded ratios", title_justify="left")
     for title in ("benchmark", "ratio", "recorded", "now", ""):
         table.add_column(title)
     compared, moves = 0, 0
     for name, record in found.items():
         before = recorded.get(name)
         if before is None or before.arguments != record.arguments:
-            console().print(f"{name}: nothing comparable is recorded")
+            console().print(f"{name}: not compared, because no record has the same arguments")
             continue
         if _place(before) != _place(record):
-            console().print(f"{name}: recorded on another machine ({before.machine.processor})")
+            machine = f"{before.machine.processor}, {before.machine.cores} cores"
+            console().print(f"{name}: recorded on another machine ({machine})")
         compared += 1
         moved_here = {move.name: move for move in moved(before, record)}
         moves += len(moved_here)
@@ -86,7 +90,7 @@ def show_moves(
     if table.row_count:
         console().print(table)
     if compared:
-        console().print(f"{moves or 'No'} ratios moved beyond the spread of their rounds.")
+        console().print(f"Ratios that moved beyond the spread of their rounds: {moves}.")
 
 
 def _verdict(move: Move | None) -> str:

@@ -1,8 +1,8 @@
 """Evaluators to compare the sandbox with: one without isolation, and one with a process for every test.
 
 The first works like the scorer of SWEET-RL's release (arXiv 2503.15478). For each call, it executes the source code of
-the reference and of the candidate in its own process, and compares the two values with `==`. An alarm interrupts the
-candidate after 1 s.
+the reference and of the candidate in the calling process, and compares the two values with `==`. An alarm interrupts
+the candidate after 1 s.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _on_alarm(_number: int, _frame: object) -> None:
 
 
 def process_score(task: Task, source: str, at_once: int) -> float:
-    """Return the same share, with a process for every test and `at_once` tests at a time."""
+    """Return the same share as `serial_score`, with a process for every test and `at_once` tests at a time."""
     waiting = iter(task.hidden.tests)
     passed = 0
     while batch := list(islice(waiting, at_once)):

@@ -219,6 +219,13 @@ def test_an_empty_folder_is_filled_without_being_replaced(here, capsys):
     assert new("my-agent", "http", "--to", ".") == 2
 
 
+def test_an_empty_folder_that_cannot_be_written_is_reported_as_such(here, capsys):
+    folder = here / ("x" * 250)  # the name of the temporary folder in it is too long
+    folder.mkdir()
+    assert new("my-agent", "stdio", "--to", folder.name) == 2
+    assert "cannot be written: File name too long" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("there", [False, True])
 def test_an_unfinished_package_leaves_no_files(here, there):
     folder = here / "folder"

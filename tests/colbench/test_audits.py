@@ -95,7 +95,7 @@ def test_dialogues_are_audited_even_if_the_audit_process_cannot_start(
 
     with caplog.at_level(logging.WARNING):
         assert asyncio.run(without_a_process()) == audited(tasks[one.task_hash], one)
-    assert "a process of the run cannot be started: Argument list too long" in caplog.text
+    assert "the audit process cannot be started: Argument list too long; the run's" in caplog.text
 
 
 def child_of(parent, name):

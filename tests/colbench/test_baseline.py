@@ -147,8 +147,14 @@ def test_a_baseline_is_read_from_a_run_folder_or_its_rollouts_file(tmp_path):
 
 
 def test_an_invalid_baseline_is_refused_with_the_reason(tmp_path):
-    with pytest.raises(UserError, match=r"--baseline .*nothing: neither"):
+    with pytest.raises(UserError, match=r"--baseline .*nothing: the file .*nothing does not exist"):
         read_baseline(str(tmp_path / "nothing"))
+    unplayed = run_folder(tmp_path / "unplayed")
+    unplayed.rollouts_path.unlink()
+    with pytest.raises(
+        UserError, match=r"rollouts\.jsonl does not exist; name the folder of a run"
+    ):
+        read_baseline(str(unplayed.path))
     with pytest.raises(DataError, match="not a run folder"):
         read_baseline(str(tmp_path))
     with pytest.raises(UserError, match="no rollouts found"):

@@ -119,4 +119,4 @@ def test_the_error_without_playwright_says_what_to_install(tmp_path: Path) -> No
         env={"PATH": os.defpath}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     install = "`pip install 'colbench[frontend]' && playwright install chromium`"
-    assert f"Playwright, which is not installed: {install}" in done.stderr
+    assert f"Playwright, which is not installed; run {install}" in done.stderr

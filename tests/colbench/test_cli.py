@@ -167,7 +167,7 @@ def test_an_answer_without_a_function_scores_zero_without_a_failure(here, capsys
 def test_a_crashing_agent_scores_zero_and_is_not_retried(here, capsys):
     for _ in range(2):
         assert main(["eval", "--agent", "mine.py:Crashes", "--limit", "2", "--out", "out"]) == 1
-        assert "(2) failed in the agent's own code: ValueError: boom (mine.py:" in (
+        assert "(2) failed in the agent's own code, for example: ValueError: boom (mine.py:" in (
             capsys.readouterr().err
         )
     assert Path("out/rollouts.jsonl").read_bytes().count(b"\n") == 2
@@ -178,8 +178,8 @@ def test_a_crashing_agent_scores_zero_and_is_not_retried(here, capsys):
 def test_an_agent_that_never_answers_in_time_gives_exit_code_1(here, capsys):
     flags = ["--dialogue-timeout", "0.2", "--limit", "2", "--out", "out"]
     assert main(["eval", "--agent", "mine.py:Hangs", *flags]) == 1
-    said = "every dialogue so far (2) failed because of the agent: no answer in time; fix the agent"
-    assert said in capsys.readouterr().err
+    said = "(2) failed because of the agent, for example: no answer in time; fix the agent"
+    assert f"every dialogue so far {said}" in capsys.readouterr().err
     assert report()["value"]["mean"] == 0
 
 
@@ -693,6 +693,13 @@ def test_validate_lists_a_request_without_a_signature(here, capsys):
     printed = capsys.readouterr().out
     assert printed.count("the request does not state the signature of the function") == 1
     assert re.search(r"rows.jsonl, line 2: fee-\w+: the request does not state", printed)
+
+
+def test_validate_says_why_the_official_mode_does_not_run_a_reference(here, capsys):
+    write_rows(SOUND | {"ground_truth": "def fee(a):\n    return a  # sudo"})
+    assert main(["tasks", "validate", "rows.jsonl"]) == 0
+    said = "the reference scores 0.0 in official mode: the answer contains `sudo`"
+    assert said in capsys.readouterr().out
 
 
 def test_validate_prints_brackets_in_a_file_name(here, capsys):

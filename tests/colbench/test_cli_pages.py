@@ -193,7 +193,7 @@ def test_rescoring_without_weights_is_refused_and_keeps_the_cosines(
 def test_official_scoring_without_weights_warns_that_default_is_shown(without_clip, capsys):
     argv = ["eval", "--tasks", "tasks.jsonl", "--out", "out"]
     assert main([*argv, "--scoring", "official"]) == 0
-    said = "--scoring official: no page was scored in that mode, so default"
+    said = "--scoring official: in this mode, no page has the metric layout, so default"
     assert f"Warning: {said}" in capsys.readouterr().out
     assert said.replace("'", "&#x27;") in Path("out/report.html").read_text()
     assert main(["report", "out", "--scoring", "default"]) == 0
@@ -242,10 +242,24 @@ def test_render_writes_a_picture(here, capsys):
     assert main(["render", "page.html"]) == 0
     printed = capsys.readouterr()
     assert "page.png: 1280 x 720 pixels" in printed.out
-    assert "refused: https://nowhere.example/a.png" in printed.err
+    assert "blocked: https://nowhere.example/a.png" in printed.err
     assert Path("page.png").read_bytes().startswith(b"\x89PNG")
     assert main(["render", "page.html", "-o", "o.png", "--mode", "official"]) == 0
     assert "o.png: 1366 x " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("default", "HTML that starts with a doctype, <html> or <body>"),
+        ("official", "HTML from <html> to </html>"),
+    ],
+)
+def test_render_says_what_a_page_is_in_each_mode(tmp_path, capsys, mode, expected):
+    notes = tmp_path / "notes.txt"
+    notes.write_text("no page")
+    assert main(["render", str(notes), "--mode", mode]) == 2
+    assert f"contains no page; expected {expected}\n" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -258,6 +272,7 @@ def test_validate_reports_unscorable_pages_and_writes_the_sound_ones(here, capsy
     assert "two.jsonl: 3 tasks, 1 malformed row" in printed.out
     assert "nothing is visible on the page" in printed.out
     assert "its target cannot be rendered (too big" in printed.out
+    assert "`colbench tasks validate`" not in printed.out
     assert main(["tasks", "validate", "sound.jsonl", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["tasks"], found["default"], found["unsteady"]) == (1, 1, [])

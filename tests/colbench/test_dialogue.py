@@ -139,9 +139,9 @@ async def test_an_exception_in_the_agent_is_its_failure_and_earlier_turns_are_ke
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
-        (SystemExit(3), "it raised SystemExit: 3"),
-        (asyncio.CancelledError(), "it canceled itself"),
-        (GeneratorExit(), "it raised GeneratorExit"),
+        (SystemExit(3), "the code raised SystemExit: 3"),
+        (asyncio.CancelledError(), "the code canceled itself"),
+        (GeneratorExit(), "the code raised GeneratorExit"),
     ],
 )
 async def test_an_agent_that_exits_or_cancels_itself_fails_only_its_dialogue(error, reason):

@@ -14,6 +14,7 @@ CASES = {
     "eval --task-ids parkin-test-0001": "parking-test-0001",
     "eval --agent openia:gpt-4o": "openai:gpt-4o",
     "eval --agent opanai:ok@http://host:8000/v1": "openai:ok@http://host:8000/v1",
+    "eval --agent ok@http://host:8000/v1": "openai:ok@http://host:8000/v1",
     "eval --agent opanai": "openai:…",
     "eval --human olenai:ok": "openai:ok",
     "eval --tasks official:backend/tst": "official:backend/test",
@@ -22,6 +23,7 @@ CASES = {
 }
 MISSPELLED_WORDS = {
     "evl": "eval",
+    "evaluate": "eval",
     "tasks lst": "list",
     "eval --agnt guesser": "--agent",
 }

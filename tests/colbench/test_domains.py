@@ -11,9 +11,12 @@ from pathlib import Path
 import pytest
 
 from colbench.config import RunConfig
+from colbench.domain import check_reference
 from colbench.errors import UserError
 from colbench.registry import GROUP, get_domain, installed_domains, package_of
 from colbench.resources import RunResources
+from colbench.score import Score
+from colbench.task import Hidden, Task
 
 DOMAIN = """
 from colbench import Defaults, Domain, Metric
@@ -66,7 +69,11 @@ def python(code: str, *folders: Path) -> tuple[str, str]:
         (DOMAIN + '    modes = ("strict", "default")', "but the first must be `default`"),
         (
             DOMAIN.replace('"primary"', '"primary", unit="s"'),
-            "has the metric `share` with the role",
+            "has the metric `share` with the role `primary` and the unit `s`, but only the role `detail`",
+        ),
+        (
+            DOMAIN.replace('"primary"', '"primary", direction="lower"'),
+            "has the metric `share` with the role `primary` and the direction `lower`, which only",
         ),
         (DOMAIN.replace("(Domain)", ""), "is not a subclass of colbench.Domain"),
         ("import nothing_of_that_name", "ModuleNotFoundError: No module named"),
@@ -86,6 +93,22 @@ def test_an_invalid_domain_is_named_and_the_others_still_work(
     assert {"backend", "frontend"} <= set(others)
     assert "mine" not in others
     assert flaw in logged
+
+
+@pytest.mark.parametrize(
+    ("value", "note", "flaw"),
+    [
+        (None, "no test counts", "the reference is not scored in default mode: no test counts"),
+        (0.5, "", "the reference scores 0.5 in default mode"),
+    ],
+)
+async def test_a_flaw_of_a_reference_is_complete_without_a_value_or_a_note(value, note, flaw):
+    class Fixed:
+        async def score(self, task: Task, answer: str) -> dict[str, Score]:
+            return {"default": Score(scorer="x", value=value, success=None, note=note)}
+
+    task = Task(id="t", domain="mine", request="r", hidden=Hidden(reference="x"))
+    assert (await check_reference(Fixed(), task)).flaws == (flaw,)
 
 
 def test_a_domain_in_a_single_module_uses_the_prompts_of_colbench(tmp_path: Path):

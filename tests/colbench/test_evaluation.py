@@ -251,9 +251,8 @@ def test_a_warning_says_that_the_agent_failed_in_all_of_a_few_dialogues(caplog):
     first, second = tasks = colbench.load_tasks("bundled:backend", limit=2)
     run = colbench.evaluate(agent=Crashes(first.request, second.request), tasks=tasks)
     assert len(run.rollouts) == 2
-    assert (
-        "every dialogue so far (2) failed in the agent's own code: ValueError: boom" in caplog.text
-    )
+    said = "every dialogue so far (2) failed in the agent's own code, for example: ValueError: boom"
+    assert said in caplog.text
     caplog.clear()
     colbench.evaluate(agent=Crashes(first.request), tasks=tasks)
     assert "boom" not in caplog.text

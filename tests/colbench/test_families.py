@@ -79,5 +79,5 @@ async def test_reasoning_effort_and_template_arguments_turn_thinking_off(client)
         "qwen3", client, chat_template_kwargs='{"enable_thinking": false}'
     )
     assert (reply.content, learned) == (QUESTION, [])
-    with pytest.raises(UserError, match="rejects `reasoning_effort`"):
+    with pytest.raises(UserError, match="rejects the field `reasoning_effort`"):
         await asked("gpt-5", client, reasoning_effort="extreme")

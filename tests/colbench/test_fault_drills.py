@@ -220,9 +220,9 @@ async def test_an_unknown_fault_is_named_by_the_server():
     async with FaultServer() as server:
         for spec, words in [
             ("tink", "has no model `tink`; it has: ok, hang, drip"),
-            ("tink/2", "no fault `tink`; did you mean think?"),
-            ("ok/2", "`ok` cannot be combined"),
-            ("html/x", "`html/x`: expected a whole number after /, as in html/3"),
+            ("tink/2", "unknown fault `tink`; did you mean think?"),
+            ("ok/2", "`ok` cannot be combined with faults or a number"),
+            ("html/0", "`html/0`: expected a whole number above 0 after /, as in html/3"),
         ]:
             with pytest.raises(UserError, match=words):
                 await colbench.evaluate_async(

@@ -6,9 +6,11 @@ import pytest
 import pytest_asyncio
 from PIL import Image
 
+from colbench.domains.frontend.check import _flaws
 from colbench.domains.frontend.clip import ClipEncoder
-from colbench.domains.frontend.scorer import FrontendScorer
+from colbench.domains.frontend.scorer import NO_WEIGHTS, FrontendScorer
 from colbench.errors import ScorerError
+from colbench.score import Score
 from colbench.task import Hidden, Task
 
 METRICS = {"cosine", "cosine_page", "block", "text", "position", "color", "layout", "ssim"}
@@ -140,6 +142,15 @@ async def test_a_score_names_its_scorer_and_environment(scorer, renderer, clip):
     for mode, score in scores.items():
         assert score.scorer == f"page-similarity/{mode}/1 clip {clip.identity}"
         assert score.environment == renderer.environment
+
+
+def test_a_reference_below_1_is_not_blamed_on_missing_weights():
+    scores = {
+        mode: Score(scorer="s", value=None, success=None, metrics=metrics, note=NO_WEIGHTS)
+        for mode, metrics in (("default", {"layout": 0.9}), ("official", {}))
+    }
+    (flaw,) = _flaws(scores, steady=True)
+    assert flaw == "the reference scores 0.9 in default mode: {'layout': 0.9}"
 
 
 async def test_a_turn_is_scored_by_its_page(scorer):

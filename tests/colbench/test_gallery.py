@@ -20,6 +20,7 @@ from colbench.report.write import write_report
 from colbench.rollout import Failure, Rollout, Turn, encode_rollout
 from colbench.run_folder import RunFolder, RunRecord, TaskSource
 from colbench.score import Score
+from colbench.shards import in_shard
 from colbench.task import Hidden, Task
 
 ATTACK = "</article><img src=x onerror=alert(1)><script>alert(2)</script>&amp;"
@@ -253,8 +254,18 @@ def test_failed_and_missing_dialogues_are_labeled(tmp_path, store):
     folder = run_folder(tmp_path / "run", lost)
     shown = written(folder, [task(), task("b")])
     assert f"Failed: simulator: down {ATTACK}" in shown.text
-    assert "has not run yet" in shown.text
+    assert "has not finished yet" in shown.text
     assert "Target, b" not in [each["alt"] for each in shown.all("img")]
+
+
+def test_trials_in_a_shard_keep_their_numbers(tmp_path, store):
+    config = RunConfig(trials=6, shard=(1, 2))
+    planned = [n for n in range(6) if in_shard(config.shard, "a", task().hash, n)]
+    album = gallery.Album(tmp_path, store, "")
+    pages = gallery.Gallery(album, config, [task()], [[]], metrics=(), floors={})
+    assert planned != list(range(len(planned)))
+    found = re.findall(r"<h3>Trial (\d+)</h3>", pages["gallery.html"])
+    assert found == [str(n + 1) for n in planned]
 
 
 def test_many_tasks_are_spread_over_several_gallery_pages(tmp_path, store):

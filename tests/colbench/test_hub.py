@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import requests
+from huggingface_hub.errors import HfHubHTTPError
 
 from colbench.cli import main
 from colbench.errors import EndpointError, UserError
@@ -274,6 +276,14 @@ class Failing:
         (requests.exceptions.ReadTimeout("late"), EndpointError, "cannot be reached: late$"),
         (ConnectionResetError("reset"), EndpointError, "cannot be reached: reset$"),
         (TimeoutError(), EndpointError, "cannot be reached: TimeoutError$"),
+        (
+            HfHubHTTPError(
+                "503 Server Error",
+                response=SimpleNamespace(status_code=503, headers={}, request=None),
+            ),
+            EndpointError,
+            "https?://[^ ]+ failed: 503 Server Error$",
+        ),
     ],
 )
 def test_only_a_lost_connection_counts_as_an_unreachable_hub(error, kind, said):

@@ -3,6 +3,10 @@ import json
 import pytest
 
 from colbench.cli import main
+from colbench.cli.rescored import Lost
+from colbench.cli.score import warn
+from colbench.console import output
+from colbench.rollout import Failure
 
 
 @pytest.fixture(scope="module")
@@ -53,10 +57,22 @@ def test_json_is_one_document_on_standard_output(line, runs, capsys):
     json.loads(capsys.readouterr().out)
 
 
-def test_a_sweep_prints_its_comparison_as_json(tmp_path, capsys):
+def test_a_sweep_prints_only_its_comparison_as_json_or_nothing(tmp_path, capsys):
     file = tmp_path / "two.toml"
     file.write_text(
         '[base]\nlimit = 2\n[[run]]\nagent = "guesser"\n[[run]]\nagent = "interviewer"\n'
     )
-    assert main(["sweep", str(file), "--out", str(tmp_path / "runs"), "--json"]) == 0
+    words = ["sweep", str(file), "--out", str(tmp_path / "runs")]
+    assert main([*words, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["runs"]
+    assert main([*words, "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_failed_rescoring_is_reported_even_with_quiet(capsys):
+    lost = Lost()
+    lost.add(Failure(boundary="scorer", reason="the disk is full"))
+    with output(as_json=False, quiet=True):
+        warn(lost)
+    said = "1 dialogue could not be rescored and keeps its score: the disk is full\n"
+    assert capsys.readouterr() == ("", said)

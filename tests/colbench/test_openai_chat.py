@@ -561,8 +561,9 @@ async def test_any_field_of_a_request_can_be_set(client):
 
 @pytest.mark.parametrize("name", sorted(RESERVED))
 def test_a_field_that_colbench_sets_itself_is_refused(name):
-    for fields in ({name: "x"}, {"extra_body": msgspec.json.encode({name: "x"}).decode()}):
-        with pytest.raises(UserError, match=f"^{name}: cannot be set as a request field, because"):
+    extra = msgspec.json.encode({name: "x"}).decode()
+    for fields, place in (({name: "x"}, name), ({"extra_body": extra}, f"extra_body: {name}")):
+        with pytest.raises(UserError, match=f"^{place}: cannot be set as a request field, because"):
             OpenAIChat("m@http://h:1/v1", **fields)
 
 
@@ -571,7 +572,7 @@ def test_a_field_that_colbench_sets_itself_is_refused(name):
 )
 def test_a_secret_is_not_accepted_as_a_request_field(name):
     for fields in ({name: "sk-1"}, {"extra_body": f'{{"{name}": "sk-1"}}'}):
-        with pytest.raises(UserError, match=f"^{name}: .*api_key_env=NAME") as error:
+        with pytest.raises(UserError, match=f"^(extra_body: )?{name}: .*api_key_env=NAME") as error:
             OpenAIChat("m@http://h:1/v1", **fields)
         assert "sk-1" not in str(error.value)
 
@@ -586,7 +587,9 @@ async def test_a_user_set_field_that_the_server_refuses_is_a_user_error(client):
     async with ScriptedServer(echo, fault=lambda _: fault) as server:
         chat = OpenAIChat(f"scripted@{server.base_url}", client=client, reasoning_effort="low")
         async with chat:
-            with pytest.raises(UserError, match="rejects `reasoning_effort`; remove that argument"):
+            with pytest.raises(
+                UserError, match="`reasoning_effort`; correct or remove it in --agent-arg"
+            ):
                 await ask(chat)
 
 
@@ -746,6 +749,8 @@ def test_a_spec_is_parsed_into_a_model_and_addresses(monkeypatch):
         ("tiny@http:///v1", "http://host:port/v1"),
         ("tiny@https://", "http://host:port/v1"),
         ("tiny@:8000/v1", "http://host:port/v1"),
+        ("tiny@http://h:0/v1", "http://host:port/v1"),
+        ("tiny@[::1:8000", "http://host:port/v1"),
     ],
 )
 def test_an_invalid_address_is_refused_with_a_valid_spelling(spec, suggestion):

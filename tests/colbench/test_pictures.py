@@ -76,7 +76,7 @@ async def test_a_rejected_image_raises_an_endpoint_error_with_the_servers_messag
     def fault(_):
         return Fault(status=status, body="cannot identify image file")
 
-    refusal = rf"/v1/chat/completions: the server rejects images \(HTTP {status}: cannot identify"
+    refusal = rf"/completions rejects a request with pictures \(HTTP {status}: cannot identify"
     with pytest.raises(EndpointError, match=refusal):
         await ask(shown(picture(8, 8)), fault=fault)
     with pytest.raises(EndpointError, match=f"HTTP {status}: cannot identify image"):

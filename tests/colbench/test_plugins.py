@@ -273,6 +273,12 @@ def test_an_invalid_spec_raises_an_error_that_explains_it(module, spec, args, me
         plugins.resolve("agent", spec.format(module=module), args)
 
 
+def test_a_human_that_is_text_gets_no_advice_about_agents(tmp_path):
+    (tmp_path / "humans.py").write_text("def answer():\n    return 'I do not know.'\n")
+    with pytest.raises(UserError, match="str has no method `respond`; define `async def respond"):
+        plugins.resolve("human", f"{tmp_path}/humans.py:answer", {})
+
+
 @pytest.mark.parametrize(
     ("kind", "spec", "args", "message"),
     [
@@ -292,7 +298,7 @@ def test_an_invalid_spec_raises_an_error_that_explains_it(module, spec, args, me
             "agent",
             "openai:m@http://h/v1",
             {"extra_body": 5},
-            "^--agent-arg extra_body=5: not a JSON",
+            "^--agent-arg extra_body=5: expected a JSON object",
         ),
         ("agent", "openai:m@", {}, "^--agent openai:m@: `m@` has no URL after the `@`"),
         ("agent", "vllm:", {}, "^--agent vllm: the model is missing"),

@@ -171,7 +171,9 @@ def test_a_cell_that_kills_two_processes_is_unscored_and_retried_later(here):
 
 
 def test_a_process_that_dies_before_it_is_ready_stops_the_run(here):
-    with pytest.raises(colbench.UserError, match="--processes: not ready: .* signal 9"):
+    with pytest.raises(
+        colbench.UserError, match="--processes: a process was lost while .* signal 9"
+    ):
         mine("NotBuilt")
 
 
@@ -203,7 +205,8 @@ def test_agents_and_humans_given_as_objects_are_limited_to_one_process(here):
 
 def test_an_agent_can_require_a_single_process(here):
     with pytest.raises(
-        colbench.UserError, match="--processes 2: it likes to be alone; leave it at 1"
+        colbench.UserError,
+        match="--processes 2: the agent needs a run with a single process: it likes to be alone;",
     ):
         mine("Alone")
     assert len(mine("Alone", processes="auto").rollouts) == 6

@@ -208,6 +208,12 @@ def test_an_unreadable_reference_raises_a_simulator_error(reference: str) -> Non
         answer(Task(id="t", domain="backend", request="r", hidden=hidden), "What is returned?")
 
 
+@pytest.mark.parametrize("reference", ["x = " + "-" * 20_000 + "1", "x = " + "not " * 5000 + "1"])
+def test_a_reference_nested_too_deeply_is_not_called_invalid(reference: str) -> None:
+    with pytest.raises(SimulatorError, match="the reference is nested too deeply to read"):
+        code_facts(reference)
+
+
 def test_a_long_formula_is_shortened_with_and_so_on() -> None:
     formula = "+".join(f"part_{n}" for n in range(60))
     condition = "a" + "".join(f" or b{n} == {n} and (c{n}" for n in range(20)) + ")" * 20

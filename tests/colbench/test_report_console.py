@@ -93,7 +93,7 @@ def test_both_denominators_are_shown_when_something_is_unscored():
     table = lines([rollout(0, 1.0, 1.0), rollout(1, 0, 0, Failure(boundary="sandbox", reason="x"))])
     assert table["unscored"].startswith("2 of 3 dialogues")
     assert table["success rate"].startswith("100.0%")
-    assert table["success rate, as 0"].startswith("33.3%")
+    assert table["success rate, unscored as 0"].startswith("33.3%")
     assert table["sandbox"] == "1 x (1)"
     assert table["not begun"].startswith("1")
 
@@ -121,7 +121,7 @@ def test_the_most_frequent_error_excludes_failures_of_the_agent(capsys):
     ]
     table = " ".join(shown(rollouts).split())
     said = "2 of 2 crashed answers, such as NameError: name 'f' is not defined"
-    assert "3 the agent failed (1), or its answer did not run on any test (2)" in table
+    assert "3 the agent failed (1), or its answer returned no value in any test (2)" in table
     assert said in table
     assert said in " ".join(" ".join(printed(rollouts, capsys)).split())
     (error,) = summarize(TASKS, 1, rollouts, RunConfig()).domains["backend"].failed.errors
@@ -189,6 +189,14 @@ def test_the_short_report_omits_empty_rows_and_ends_with_next_commands(capsys):
     ]
     same = printed([rollout(n, 1.0, 1.0) for n in range(3)], capsys)
     assert not any("official" in line or "--failed" in line for line in same)
+
+
+def test_the_short_report_names_the_scoring_mode_that_does_not_lead(capsys):
+    rollouts = [rollout(0, 1.0, 0.0), rollout(1, 0.5, 0.5), rollout(2, 0.0, 0.0)]
+    report = summarize(TASKS, 1, rollouts, RunConfig(scoring="official"))
+    print_report(report, Path("runs/x"), short=True)
+    found = [line.split() for line in capsys.readouterr().out.splitlines() if " scoring " in line]
+    assert [line[:3] for line in found] == [["default", "scoring", "50.0%"]]
 
 
 def test_the_other_scoring_mode_is_shown_only_if_it_differs():

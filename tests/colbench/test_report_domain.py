@@ -143,7 +143,7 @@ def test_extra_report_pages_of_the_domain_are_written_and_linked(folder):
 def test_an_unscored_mode_is_replaced_by_the_default_with_a_warning(folder):
     report = write_report(folder, [TASK], RunConfig(trials=2, scoring="official"))
     assert report.domains["quiz"].mode == "default"
-    warning = "--scoring official: no guess was scored in that mode, so default scores are shown"
+    warning = "--scoring official: in this mode, no guess has the metric closeness, so default scores are shown"
     assert report.warnings == (warning,)
 
 

@@ -95,6 +95,23 @@ def test_exported_files_state_each_setting_that_makes_results_incomparable(unusu
         assert (stated["told"], stated["seed"], stated["dialogue_timeout"]) == ("all", "3", "900.0")
 
 
+def test_exported_files_contain_no_folder_and_no_url(tmp_path):
+    tasks, agent = tmp_path / "mine.jsonl", tmp_path / "quiet.py"
+    tasks.write_bytes(b"".join(encode_lines(load_tasks("bundled:backend", limit=2))))
+    agent.write_text(
+        "class Agent:\n    async def reply(self, dialogue):\n        return 'I WANT TO ANSWER: no'\n"
+    )
+    flags = ["--agent", f"{agent}:Agent", "--tasks", str(tasks), "--out", str(tmp_path / "run")]
+    assert main(["eval", *flags, "--quiet"]) == 0
+    done = load_run(tmp_path / "run")
+    (entry,) = hf_eval_results.entries(done, dataset="me/colbench")
+    exported = record(done, model="org/model")
+    assert "2 tasks of mine.jsonl x 1" in entry["notes"]
+    assert exported["model_info"]["additional_details"]["agent"] == "quiet.py:Agent"
+    assert exported["evaluation_results"][0]["source_data"]["dataset_name"] == "mine.jsonl"
+    assert str(tmp_path) not in json.dumps([entry, exported], default=str)
+
+
 def test_the_results_of_a_shard_name_the_shard(tmp_path):
     flags = ["--agent", "demonstrator", "--limit", "6", "--shard", "2/3"]
     main(["eval", *flags, "--out", str(tmp_path / "run"), "--quiet"])

@@ -220,7 +220,7 @@ except UserError as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "free some space and run the same command again" in done.stdout
+    assert "the lines written so far are kept; if the disk is full, free some space" in done.stdout
     content = (tmp_path / "rollouts.jsonl").read_bytes()
     assert content.endswith(b"}\n")
     assert 0 < len(content) <= 2500

@@ -115,7 +115,7 @@ async def test_the_unsafe_tier_reports_the_faults_of_successful_attacks():
         "scored 1.0 in default mode",
         "scored 1.0 in official mode",
     )
-    assert "processes left over" in faults["processes and memory"][0]
+    assert "processes left over: " in faults["processes and memory"][0]
     assert set(faults) == kinds - {"a daemon"} | {"processes and memory"}
 
 

@@ -1,4 +1,4 @@
-"""The life cycle of the code sandbox: many jobs, canceled jobs, workers that die, and processes left behind."""
+"""The life cycle of the code sandbox: jobs, failed starts, workers that die, and processes left behind."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from pathlib import Path
 import pytest
 from sandbox_tiers import SAFE
 
-from colbench.errors import SandboxError
-from colbench.sandbox import CodeSandbox, Job
+from colbench.errors import SandboxError, UserError
+from colbench.sandbox import CallResult, CodeSandbox, Job, JobResult
+from colbench.sandbox.selection import self_test_fault
+from colbench.sandbox.worker import failed_start
 
 
 def job(source, *calls, **options):
@@ -30,6 +32,72 @@ async def outcomes(box, source, *calls, namespace="module"):
         f"{call.status}: {call.value.decode() or call.message}".removesuffix(": ")
         for call in result.calls[namespace]
     ]
+
+
+async def test_a_sandbox_that_is_not_open_runs_no_job():
+    with pytest.raises(SandboxError, match="must be used inside `async with`"):
+        await CodeSandbox(1).run_one(job("", "1"))
+
+
+async def test_a_fork_server_that_ends_silently_before_it_is_ready_is_reported(
+    tmp_path, monkeypatch
+):
+    program = tmp_path / "bwrap"
+    program.write_text("#!/bin/sh\nexit 3\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    with pytest.raises(UserError) as refused:
+        await CodeSandbox(1, tier="T0").__aenter__()
+    first, second = str(refused.value).splitlines()
+    assert first == "the sandbox tier T0 does not work on this machine"
+    assert "(bubblewrap+seccomp): the fork server ended before it was ready, without" in second
+
+
+@pytest.mark.parametrize(
+    ("cause", "said", "reason"),
+    [
+        (TimeoutError(), "", "the fork server was not ready within 60 s"),
+        (TimeoutError(), "slow", "the fork server was not ready within 60 s; it wrote: slow"),
+        (SandboxError("it ended"), "bwrap: no permission", "bwrap: no permission"),
+        (
+            BrokenPipeError(32, "Broken pipe"),
+            "",
+            "the fork server ended before it was ready, without an error message",
+        ),
+        (
+            OSError(90, "Message too long"),
+            "",
+            "the setup could not be sent to the fork server: Message too long",
+        ),
+    ],
+)
+def test_a_failed_start_has_a_reason(cause, said, reason):
+    assert failed_start(cause, said) == reason
+
+
+REFUSED = CallResult(status="error", message="PermissionError: [Errno 1] Operation not permitted")
+HONEST = CallResult(status="value", value=b"[1, 2, 3]")
+
+
+@pytest.mark.parametrize(
+    ("results", "invalid", "fault"),
+    [
+        ([HONEST, REFUSED], "", ""),
+        ([CallResult(status="skipped")], "MemoryError", "which failed: MemoryError"),
+        ([CallResult(status="value", value=b"[]")], "", "which failed: the result was []"),
+        ([HONEST, CallResult(status="value", value=b"3")], "", "write(), which was not blocked"),
+        (
+            [HONEST, REFUSED, CallResult(status="error", message="OSError: full")],
+            "",
+            "fork(), which did not fail with a PermissionError: OSError: full",
+        ),
+        ([HONEST, CallResult(status="skipped")], "", "a PermissionError: it was skipped"),
+    ],
+)
+def test_a_failed_self_test_has_a_reason(results, invalid, fault):
+    found = self_test_fault(JobResult(calls={"module": tuple(results)}, invalid=invalid))
+    assert found.endswith(fault)
+    assert bool(found) == bool(fault)
 
 
 async def test_results_of_many_jobs_are_in_the_order_of_the_jobs():

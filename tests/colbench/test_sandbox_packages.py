@@ -128,5 +128,30 @@ def test_a_package_that_cannot_be_made_visible_is_a_user_error(tmp_path, monkeyp
         CodeSandbox(1, packages=("numpy", "nonesuch"))
     monkeypatch.syspath_prepend(tmp_path)
     install(tmp_path, "linked", "__editable__.linked.pth")
-    with pytest.raises(UserError, match="linked has no modules that could be made visible"):
-        CodeSandbox(1, packages=("linked",))
+    install(tmp_path, "found", "__editable__.found-1.0.pth", "__editable___found_1_0_finder.py")
+    for name in ("linked", "found"):
+        with pytest.raises(UserError, match=f"{name} has no modules that could be made visible"):
+            CodeSandbox(1, packages=(name,))
+
+
+@pytest.mark.parametrize("tier", [tier for tier in SAFE if tier != "T1b"])
+async def test_modules_in_a_namespace_package_can_be_imported(tier, tmp_path, monkeypatch):
+    tmp_path.chmod(0o755)
+    monkeypatch.syspath_prepend(tmp_path)
+    install(tmp_path, "parts", "outer/inner/one.py", "outer/inner/two/__init__.py")
+    async with CodeSandbox(1, tier=tier, packages=("parts",)) as box:
+        calls = ("load('outer.inner.one')", "load('outer.inner.two')", "load('outer.inner.three')")
+        assert await run(box, "def load(name): return __import__(name).__name__", *calls) == [
+            '"outer"',
+            '"outer"',
+            "ModuleNotFoundError: No module named 'outer.inner.three'",
+        ]
+
+
+async def test_a_package_may_have_many_visible_files(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    files = [f"wide/{'a_long_name_' * 8}{number}.py" for number in range(600)]
+    install(tmp_path, "wide", *files)
+    assert sum(map(len, find_packages(["wide"]).paths)) > 1 << 16
+    async with CodeSandbox(1, tier=SAFE[-1], packages=("wide",)) as box:
+        assert await run(box, "", "1") == ["1"]

@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from colbench.cli import main
+from colbench.errors import UserError
 from colbench.messages import Message
 from colbench.models.scripted_server import Fault, ScriptedServer
+from colbench.synthesis.records import Ledger
 from colbench.task import read_tasks
 from colbench_tasks.families import FAMILIES
 from colbench_tasks.generate import generate
@@ -394,6 +396,15 @@ def test_a_file_not_written_by_the_command_is_refused_and_unchanged(content, tmp
     said = capsys.readouterr().err
     assert f"--out {out}: {OTHER_FILES[content]} was not written by" in said
     assert out.read_bytes() == content
+
+
+def test_an_alien_file_of_rejections_is_named_without_the_hint_for_tasks(tmp_path):
+    out = tmp_path / "new.jsonl"
+    (tmp_path / "new.rejected.jsonl").write_text("notes\n")
+    with pytest.raises(UserError, match=r"line 1 of .*new\.rejected\.jsonl was not") as caught:
+        Ledger(out)
+    assert str(caught.value).startswith(f"--out {out}: ")
+    assert "--against" not in str(caught.value)
 
 
 async def test_a_file_checked_with_a_different_guess_setting_is_not_continued(tmp_path, capsys):

@@ -334,6 +334,17 @@ async def test_the_list_grows_with_the_run(copied):
                 more.write(lines[number])
 
 
+async def test_the_page_about_a_malformed_line_names_the_file_and_not_the_request(copied):
+    async with TestClient(TestServer(make_app(index_runs([copied])))) as client:
+        with (copied / "rollouts.jsonl").open("ab") as more:
+            more.write(b"{}\n")
+        async with client.get("/") as response:
+            assert response.status == 400
+            page = await response.text()
+    assert "<h1>A file of the run cannot be read</h1>" in page
+    assert "rollouts.jsonl, line 7: not a rollout" in page
+
+
 def test_a_difference_has_every_line_of_both_texts_unless_they_are_too_long():
     reference, answer = "a\nfee = 80 * n\nc\nd", "a\nfee = 20 * n\nb\nc"
     found = compare_lines(reference, answer)

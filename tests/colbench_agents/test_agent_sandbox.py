@@ -17,12 +17,14 @@ import pytest
 
 import colbench_tasks
 from colbench.config import RunConfig
+from colbench.errors import SandboxError
 from colbench.sandbox.agent import (
     AgentSandbox,
     Hidden,
     OpenSandbox,
     find_hidden,
 )
+from colbench.sandbox.agent.probe import _run as run_self_test
 from colbench.sandbox.agent.view import View
 
 ROOT = Path(__file__).parents[2]
@@ -211,6 +213,15 @@ def test_a_task_file_replaced_during_the_run_stays_hidden(run, tmp_path, monkeyp
         agent.stdin.close()
         seen.append(agent.stdout.readline())
     assert seen == ["['agent.py']\n"] * 2
+
+
+def test_a_self_test_that_hangs_has_a_short_reason(tmp_path, monkeypatch):
+    program = tmp_path / "bwrap"
+    program.write_text('#!/bin/sh\n[ "$1" = --version ] || exec sleep 3\necho bubblewrap 0.9.0\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    with pytest.raises(SandboxError, match=r"^the self-test did not end within 0\.5 s$"):
+        run_self_test(AgentSandbox(["true"], hidden=NOTHING), ["true"], seconds=0.5)
 
 
 class FolderSandbox(OpenSandbox):

@@ -18,8 +18,8 @@ import pytest
 
 from colbench.cli import main
 from colbench.cli.agents.checking import Checking, Verdict
-from colbench.cli.agents.rules import FORMS_OF_MESSAGES, LATE, RAISED, REPLY
-from colbench.errors import EndpointError
+from colbench.cli.agents.rules import FORMS_OF_MESSAGES, LATE, RAISED, REPLY, TOO_LONG
+from colbench.errors import EndpointError, TooLongError
 from colbench.messages import Message, Usage
 from colbench.plugins import resolve
 from colbench_agents.frameworks.functions import FunctionAgent
@@ -275,6 +275,23 @@ class Hangs:
         await asyncio.Event().wait()
 
 
+class HangsOutside(Hangs):
+    def conformance_rules(self, patience):
+        return ()
+
+
+class HangsLater:
+    async def reply(self, dialogue):
+        if len(dialogue) > 1:
+            await asyncio.Event().wait()
+        return "What else?"
+
+
+class Overflows:
+    async def reply(self, dialogue):
+        raise TooLongError("9,000 tokens")
+
+
 class Owes:
     async def reply(self, dialogue):
         usage = Usage(prompt_tokens=1, completion_tokens=-1, requests=1)
@@ -285,7 +302,7 @@ class Owes:
     ("agent", "outcome", "rule", "reason"),
     [
         (Silent(), "broken", "Replies to a request", "reply() returned NoneType"),
-        (Raises(), "broken", "Replies to a request", "it raised SystemExit: no model"),
+        (Raises(), "broken", "Replies to a request", "the code raised SystemExit: no model"),
         (Hangs(), "broken", "Replies to a request", "no reply within 2 s"),
         (OfNoDomain(), "broken", "Names installed domains", "'Backend'"),
         (
@@ -324,8 +341,11 @@ class ReadsMessages:
         (FunctionAgent(ReadsMessages(), None), f"{RAISED} {FORMS_OF_MESSAGES}"),
         (Silent(), REPLY),
         (Hangs(), LATE),
+        (HangsOutside(), LATE),
+        (HangsLater(), LATE),
+        (Overflows(), TOO_LONG),
     ],
-    ids=["raises", "reads dictionaries", "reads messages", "returns no text", "hangs"],
+    ids=lambda value: type(value).__name__,
 )
 def test_the_advice_for_an_agent_that_does_not_reply_fits_the_error(agent, fix):
     assert check(agent, 1.0)[-1].fix == fix
@@ -396,7 +416,7 @@ def test_the_protocol_page_lists_every_rule_and_has_its_section():
     [
         (["nobody"], "--agent nobody: unknown"),
         (["cmd:./nowhere"], "the program ./nowhere was not found"),
-        (["http://127.0.0.1:9", "--agent-arg", "retries=0"], "cannot connect: .*is it running"),
+        (["http://127.0.0.1:9", "--agent-arg", "retries=0"], "cannot connect: .*check that"),
         (["blank", "--agent-arg", "x=1"], "no argument `x`; it has no arguments for --agent-arg"),
         (["blank", "--timeout", "0"], "--timeout: expected seconds above 0"),
     ],

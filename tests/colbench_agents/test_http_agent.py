@@ -313,7 +313,9 @@ async def test_a_refused_key_is_a_user_error_and_a_named_key_is_sent(play, monke
         )
     )
     async with far.running() as address:
-        with pytest.raises(UserError, match=r"rejects the API key; .*api_key_env=NAME, .*HTTP 401"):
+        with pytest.raises(
+            UserError, match=r"rejects the API key, or .*api_key_env=NAME, .*HTTP 401"
+        ):
             await agent_at(address)
         (done,) = await play(await agent_at(address, api_key_env="AGENT_KEY"))
     assert done.answer == "x = 1"

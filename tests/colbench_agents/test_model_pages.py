@@ -65,5 +65,5 @@ async def test_an_agent_that_accepts_no_images_is_shown_none(renderer):
 
 
 async def test_a_server_that_refuses_the_agents_image_is_an_endpoint_error(renderer):
-    with pytest.raises(EndpointError, match=r"rejects images .* is not a multimodal model"):
+    with pytest.raises(EndpointError, match=r"with pictures .* is not a multimodal model"):
         await talk(renderer, agent_sees=False, pictures=True)

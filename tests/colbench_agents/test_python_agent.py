@@ -142,6 +142,13 @@ class Broken:
     async def reply(self, dialogue):
         return ""
 
+class Dies:
+    def __init__(self):
+        os._exit(3)
+
+    async def reply(self, dialogue):
+        return ""
+
 class Looks:
     def use_renderer(self, renderer):
         pass
@@ -206,7 +213,7 @@ async def test_output_of_the_agent_and_its_children_goes_to_the_log(play, agent_
     ("how", "boundary", "kind", "reason"),
     [
         ("raise ValueError('boom')", "agent", "exception", r"^ValueError: boom \(mine.py:\d+\)$"),
-        ("sys.exit(3)", "agent", "exception", "^RuntimeError: it raised SystemExit: 3"),
+        ("sys.exit(3)", "agent", "exception", "^RuntimeError: the code raised SystemExit: 3"),
         ("raise EndpointError('gone', kind='overload')", "endpoint", "overload", "^gone$"),
         (
             "print('bye', file=sys.stderr); os._exit(5)",
@@ -214,7 +221,7 @@ async def test_output_of_the_agent_and_its_children_goes_to_the_log(play, agent_
             "exception",
             "end of its standard error: bye",
         ),
-        ("raise asyncio.CancelledError", "agent", "exception", "it canceled itself"),
+        ("raise asyncio.CancelledError", "agent", "exception", "the code canceled itself"),
     ],
 )
 async def test_a_failure_keeps_its_boundary_kind_and_reason(
@@ -286,7 +293,7 @@ async def test_a_blocking_dialogue_is_located_and_the_others_continue(play, agen
 @pytest.mark.slow
 async def test_a_call_that_ignores_cancellation_is_abandoned(play, agent_of):
     (done,) = await play(agent_of("Stubborn"), seconds=0.5)
-    assert "catches CancelledError, so the call was abandoned" in done.failure.reason
+    assert "after CancelledError, so the call was abandoned" in done.failure.reason
 
 
 @pytest.mark.slow
@@ -316,6 +323,7 @@ async def test_a_failure_to_start_is_a_user_error_and_a_failure_to_stop_is_logge
         ("Nobody", "mine.py has no `Nobody`; the file defines "),
         ("Fails", "'how'; arguments for --agent-arg NAME=VALUE: how$"),
         ("Looks", "add --in-process$"),
+        ("Dies", ":Dies: it ended with code 3$"),
     ],
 )
 def test_an_agent_that_cannot_be_built_is_a_user_error(agent_of, name, message):
@@ -429,9 +437,7 @@ def test_an_isolated_agent_writes_only_to_the_agent_write_folder(here, capsys):
         pytest.skip("nothing can be isolated here")
     (rollout,) = read_rollouts(Path("a/rollouts.jsonl"))
     assert "Read-only file system" in rollout.failure.reason
-    assert rollout.failure.reason.endswith(
-        "--agent-write FOLDER lets an isolated agent write there"
-    )
+    assert rollout.failure.reason.endswith("lets an isolated agent write to that folder")
     assert main([*argv, "--agent-write", "logs", "--out", "b"]) == 0
     assert (here / "logs" / "said").exists()
 
@@ -479,4 +485,5 @@ def test_single_process_is_read_from_an_agent_in_its_own_process(here, capsys):
         "    async def reply(self, dialogue):\n        return 'I WANT TO ANSWER: x = 1'\n"
     )
     assert main(["eval", "--agent", "mine.py:Mine", "--limit", "2", "--processes", "2"]) == 2
-    assert "--processes 2: it learns across dialogues" in capsys.readouterr().err
+    said = "--processes 2: the agent needs a run with a single process: it learns across dialogues"
+    assert said in capsys.readouterr().err

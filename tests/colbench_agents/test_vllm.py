@@ -284,7 +284,7 @@ def test_a_missing_executable_is_reported_with_how_to_get_it(
     ("model", "args", "message"),
     [
         ("", {}, "the model is missing"),
-        ("./no-such-folder", {}, "no such folder"),
+        ("./no-such-folder", {}, "the folder does not exist"),
         ("some/model", {"host": "0.0.0.0"}, "host cannot be set"),
     ],
 )

@@ -53,6 +53,7 @@ def test_a_decision_is_read_with_its_topics_questions_options_values_and_code() 
         ("no colon here", "no colon here"),
         ("cap: a\n? Is it?\n/ Too early.", "Too early"),
         ("cap: a\n? Is it?\n- Yes.\n! What is this?", "What is this"),
+        ("cap: a\n- Yes.\n? Is it?", r"Is it.*put questions \(`\? `\) before all options"),
     ],
 )
 def test_an_invalid_line_is_named(text: str, named: str) -> None:
@@ -66,7 +67,7 @@ def test_themes_are_a_table_and_requests_are_blocks_of_wordings() -> None:
         {"function": "cost", "x": "ducks"},
     )
     assert requests("\nOne.\nOr one.\n\nTwo.\n") == (("One.", "Or one."), ("Two.",))
-    with pytest.raises(ValueError, match="zip"):
+    with pytest.raises(ValueError, match=r"^themes: expected 2 columns, found 1: pay$"):
         themes("function | x\npay")
 
 

@@ -74,9 +74,12 @@ def test_nulls_inside_values_are_left_out(tmp_path: Path, form: str) -> None:
     assert [row.fields for row in read_rows(path)] == [{"tests": {"a": "1"}}, {"tests": {"b": "2"}}]
 
 
-def test_the_error_for_an_array_says_that_each_line_is_an_object(tmp_path: Path) -> None:
-    path = write(tmp_path / "rows.jsonl", json.dumps(ROWS, indent=1).encode())
-    with pytest.raises(DataError, match=r"line 1: .*; expected one JSON object per line"):
+@pytest.mark.parametrize("indent", [1, None])
+def test_the_error_for_an_array_says_that_each_line_is_an_object(
+    tmp_path: Path, indent: int | None
+) -> None:
+    path = write(tmp_path / "rows.jsonl", json.dumps(ROWS, indent=indent).encode())
+    with pytest.raises(DataError, match=r"line 1: .*; expected one JSON object per line$"):
         list(read_rows(path))
 
 
@@ -136,7 +139,7 @@ def test_damage_in_a_parquet_file_is_located_by_the_rows_before_it(columns: Path
 
 def test_only_requested_columns_are_read_and_all_of_them_must_exist(columns: Path) -> None:
     assert next(parquet_rows(columns, columns=["text"])).fields == {"text": "Row 0"}
-    said = "rows.parquet: the columns changed: `idea`, `page` missing; found: number, text, tests"
+    said = "rows.parquet: columns are missing: `idea`, `page`; found: number, text, tests"
     with pytest.raises(DataError, match=said):
         next(parquet_rows(columns, columns=["idea", "text", "page"]))
 

@@ -136,6 +136,15 @@ def test_calls_must_be_distinct_and_valid_with_literal_arguments(last):
     assert reason_of(calls=[*calls[:-1], last])[0] == "bad_calls"
 
 
+def test_invalid_python_is_reported_with_the_part_that_contains_it():
+    for changes, part in (
+        ({"reference": "def boat_fee("}, "the reference"),
+        ({"signature": "boat fee"}, "the signature"),
+        ({"calls": [*DRAFT["calls"][:-1], "boat_fee("]}, "the call boat_fee("),
+    ):
+        assert reason_of(**changes)[1].startswith(f"{part} is not valid Python: ")
+
+
 @pytest.mark.parametrize("number", [0, 9, 11])
 def test_a_reply_must_have_exactly_ten_calls(number):
     calls = [f"boat_fee({minutes}, True)" for minutes in range(number)]

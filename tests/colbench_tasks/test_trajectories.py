@@ -133,13 +133,13 @@ def test_trajectories_are_read_one_at_a_time(tmp_path: Path) -> None:
 
 
 BROKEN = {
-    "`dialogue_history` is missing, `messages` is new": {"task": TASK, "messages": DIALOGUE},
+    "`dialogue_history` is missing, `messages` is unknown": {"task": TASK, "messages": DIALOGUE},
     "`reward` has another type .*`str`": {**ROW, "reward": "1"},
-    "`task`: the schema changed: `ground_truth` is missing": {
+    "`task`: not in the expected schema: `ground_truth` is missing": {
         **ROW,
         "task": {"problem_description": "x", "test_cases": {}},
     },
-    "must alternate user and assistant, got: user, user": {
+    "must alternate user and assistant and end with assistant, got: user, user": {
         **ROW,
         "dialogue_history": [DIALOGUE[0]] * 2,
     },
@@ -165,8 +165,9 @@ def test_official_trajectories_are_read_from_the_official_folder(
     monkeypatch.setenv("COLBENCH_OFFICIAL_DIR", str(tmp_path))
     with pytest.raises(
         UserError, match=f"does not contain {FILE}. With network access, run `hf down"
-    ):
+    ) as missing:
         next(official_trajectories())
+    assert "--tasks" not in str(missing.value)
     write(tmp_path / FILE, ROW, ROW, ROW)
     assert len(list(official_trajectories(limit=2))) == 2
 

@@ -90,11 +90,11 @@ def test_a_folder_is_read_in_the_order_of_its_files(tmp_path: Path) -> None:
 
 def test_another_schema_is_refused_with_the_names_of_the_columns(tmp_path: Path) -> None:
     rows = [{"html": "<html>", "text": "An idea."}]
-    with pytest.raises(DataError, match="line 1: .*`llm_generated_idea` is missing, `html` is new"):
+    with pytest.raises(
+        DataError, match="line 1: .*`llm_generated_idea` is missing, `html` is unknown"
+    ):
         load(str(write_lines(tmp_path / "rows.jsonl", rows)))
-    said = (
-        r"rows.parquet: the columns changed: `llm_generated_idea` missing; found: image, html, text"
-    )
+    said = r"rows.parquet: columns are missing: `llm_generated_idea`; found: image, html, text"
     with pytest.raises(DataError, match=said):
         load(str(write_parquet(tmp_path / "rows.parquet", rows)))
 
@@ -118,7 +118,7 @@ def test_malformed_rows_can_be_left_out_and_the_others_keep_their_ids(tmp_path: 
     tasks = load(str(path), malformed)
     assert [task.id for task in tasks] == ["websight-file-00000", "websight-file-00002"]
     assert len(malformed) == 1
-    assert "rows.jsonl, line 2: the schema changed: `text`" in malformed[0]
+    assert "rows.jsonl, line 2: not in the expected schema: `text`" in malformed[0]
 
 
 def test_a_line_with_invalid_json_is_named(tmp_path: Path) -> None:
@@ -135,13 +135,19 @@ def test_a_truncated_file_is_named_and_the_other_files_can_be_read(
     cut = write_parquet(tmp_path / "b.parquet", [row(2)])
     cut.write_bytes(cut.read_bytes()[:-100])
     write_parquet(tmp_path / "c.parquet", [row(3)])
-    said = r"b\.parquet: truncated, damaged or not a Parquet file: fetch the file again"
+    said = r"b\.parquet: truncated, damaged or not a Parquet file \(.+\): fetch the file again"
     with pytest.raises(DataError, match=said):
         load(str(tmp_path))
     malformed: list[str] = []
     requests = [task.request for task in load(str(tmp_path), malformed)]
     assert requests == ["A page with the number 1.", "A page with the number 3."]
     assert len(malformed) == 1
+
+
+def test_a_file_that_cannot_be_opened_is_not_called_damaged(tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").mkdir()
+    with pytest.raises(DataError, match=r"a\.parquet: cannot be read: Is a directory$"):
+        load(str(tmp_path))
 
 
 def test_an_empty_file_is_refused(tmp_path: Path) -> None:
@@ -238,7 +244,7 @@ def test_changed_columns_on_the_hub_are_reported(hub: Any, run_alone: Any) -> No
     table = pa.table({"text": ["<html>"] * 10_500, "idea": ["A page."] * 10_500})
     pq.write_table(table, hub.root / websight.REPOSITORY / "v0.2/train-00000-of-00738-f00.parquet")
     said = run_alone(SHOW, HF_ENDPOINT=hub.url).stdout
-    assert "the columns changed: `llm_generated_idea` missing; found: text, idea" in said
+    assert "columns are missing: `llm_generated_idea`; found: text, idea" in said
     assert len(said.splitlines()) == 1
 
 

@@ -214,7 +214,7 @@ async def test_a_verifiers_episode_without_a_cosine_fails_instead_of_scoring_0(
     assert found == {}
     (trace,) = json.loads(lines_of_verifiers(tmp_path)[0])["traces"]
     assert trace["errors"][0]["message"].startswith(
-        "the reward is missing, because the answer has no cosine"
+        "the reward is missing, because cosine has no value"
     )
 
 

@@ -90,7 +90,7 @@ async def test_the_models_replies_depend_on_the_pictures(
 
 async def check_broken_picture_is_rejected(chat: OpenAIChat, picture: bytes) -> None:
     broken = Message(role="user", content="look", images=(picture[: len(picture) // 2],))
-    with pytest.raises(EndpointError, match=r"rejects images \(HTTP 400"):
+    with pytest.raises(EndpointError, match=r"rejects a request with pictures \(HTTP 400"):
         await chat.chat([broken], temperature=0, max_tokens=8, seed=0)
 
 

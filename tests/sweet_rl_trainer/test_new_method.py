@@ -115,7 +115,7 @@ def test_an_unknown_goal_is_refused_with_the_nearest_name(said: str, place: Work
         ),
         (
             "class M(SftLastTurn): name = 'x'",
-            "or one that differs from its entry point; see docs/new-method",
+            "has the `name` 'x', but its entry point is called 'other'; both must be the same; see docs/new-method",
         ),
         ("class M: pass", "is not a subclass of sweet_rl_trainer.pipeline.method.Method"),
         ("class M(SftLastTurn): name, goals = 'other', {}", "has no `goals`"),

@@ -106,7 +106,7 @@ class HTTPRules:
         try:
             return read_ready(await client.request("GET", "/v1/agent"))
         except EndpointError as cause:
-            raise UserError(f"--agent {cause}; is it running?") from cause
+            raise UserError(f"--agent: {cause}; check that the server is running") from cause
 
     async def _asked(self, client: Client, scripted: Scripted, body: bytes) -> Reply:
         path = f"{path_of(scripted.id)}/reply"
@@ -129,7 +129,9 @@ class HTTPRules:
             raise AgentError(f"DELETE was not answered within {limit.total:g} s") from cause
         except aiohttp.ClientError as cause:
             said = f"{type(cause).__name__}: {cause}"
-            raise AgentError(f"the response to DELETE was cut off: {said}") from cause
+            raise AgentError(
+                f"the response to DELETE was cut off or is not HTTP: {said}"
+            ) from cause
 
     async def _introduced(self) -> None:
         with self._findings.about(SAME):

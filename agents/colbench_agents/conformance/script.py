@@ -157,7 +157,7 @@ def same(first: Ready, again: Ready) -> None:
 
 
 def padding(ready: Ready) -> str:
-    """Return filler text as long as a run's longest message: 6 MiB if the agent accepts pictures, else 256 KiB."""
+    """Return a text that makes a message long: of 6 MiB if the agent accepts pictures, else of 256 KiB."""
     return "x" * (LONG_BYTES_WITH_PICTURES if ready.accepts_images else LONG_BYTES)
 
 

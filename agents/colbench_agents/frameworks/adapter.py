@@ -42,7 +42,7 @@ class Adapter(ABC):
         await self._side.stop()
 
     def describe(self) -> dict[str, str]:
-        """Return the name of the function or of the object's class, and the hash of its source."""
+        """Return the name of the function or of the object's class and, if it has a file, the hash of its source."""
         named = self.own if hasattr(self.own, "__qualname__") else type(self.own)
         said = {"own": name_of(named)}
         if self.file:
@@ -73,6 +73,6 @@ class _Speaker:
 
 
 def said(content: str, *, prompt: int, completion: int, requests: int) -> Message:
-    """Build a reply; if the framework made any request to a model, the reply has the token counts."""
+    """Return a reply; if the framework reported any request to a model, the reply has the token counts."""
     usage = Usage(prompt_tokens=prompt, completion_tokens=completion, requests=requests)
     return Message(role="assistant", content=content, usage=usage if requests else None)

@@ -27,6 +27,7 @@ UNANSWERED = {
 REFUSED = {"AuthenticationError", "PermissionDeniedError", "NotFoundError"}
 """Exceptions of openai, anthropic and litellm for a wrong key or model, which would fail in every dialogue."""
 LOADED = {408, 409, 425, 429}
+"""Status codes below 500 of a server that is temporarily unable to process a request."""
 LATE = {"APITimeoutError", "TimeoutException", "Timeout", "TimeoutError"}
 """Exceptions of openai, anthropic, litellm, httpx, requests and Python for a timeout."""
 CLIENTS = {"aiohttp", "http", "socket", "ssl", "urllib"}
@@ -53,7 +54,7 @@ def attributed(*, answered: bool) -> Iterator[None]:
                 if answered:
                     raise EndpointError(describe_exception(cause), kind="rejected") from error
                 raise UserError(
-                    f"--agent: its model server rejects the request: {cause}"
+                    f"--agent: its model server rejects the key or the model: {cause}"
                 ) from error
         raise
 

@@ -16,8 +16,8 @@ from colbench_agents.frameworks.adapter import Adapter, said
 class OpenAIAgentsAgent(Adapter):
     """An agent that calls `Runner.run` in every turn.
 
-    Between turns, the adapter keeps all items, including tool calls, and the last agent that spoke. The Episode is the
-    `context` of the run, so that dynamic instructions and tools can read `max_turns` and `seed`.
+    Between turns, the adapter keeps all items, including tool calls, and the last agent that spoke. The argument
+    `context` of `Runner.run` is the Episode, so that dynamic instructions and tools can read `max_turns` and `seed`.
     """
 
     def converse(self, episode: Episode) -> Agent:

@@ -104,7 +104,7 @@ async def _tamed(work: Coroutine[Any, Any, T]) -> T:
     except TimeoutError as error:
         raise LateError(error) from error
     except (SystemExit, KeyboardInterrupt) as cause:
-        raise RuntimeError(f"it raised {type(cause).__name__}: {cause}") from cause
+        raise RuntimeError(f"the code raised {type(cause).__name__}: {cause}") from cause
 
 
 async def _end_others() -> None:

@@ -1,8 +1,8 @@
 """`colbench agents check`: run scripted dialogues with an agent, and show which rules it follows.
 
-The rules of agents/README.md apply to every agent; the rules of docs/agent-protocol.md also apply to an agent that
-talks over stdin and stdout or HTTP. Returns 1 if a rule is broken or skipped, else 0; a rule that is only advice does
-not count as broken.
+An agent must follow the rules of agents/README.md; an agent that talks over stdin and stdout or HTTP must also follow
+those of docs/agent-protocol.md. Returns 1 if a rule is broken or skipped, else 0; a rule that is only advice does not
+count as broken.
 """
 
 from __future__ import annotations
@@ -86,7 +86,10 @@ def show(verdict: Verdict) -> None:
 
 
 def conclude(spec: str, checking: Checking, *, as_json: bool) -> int:
-    """Print the skipped rules and the totals or, as JSON, all rules; return the exit code."""
+    """Print how many rules were skipped, with the reasons, and the totals or, as JSON, everything.
+
+    Return the exit code: 1 if a rule is broken or skipped, else 0.
+    """
     from colbench.console import console
     from colbench.numbers import count
 

@@ -58,7 +58,8 @@ class Checking:
     def run(self) -> bool:
         """Check every rule. Return False if the agent hangs; the checking thread is then still running.
 
-        Raises UserError, or another ColBenchError, if the agent cannot be started.
+        Raises the error that ended the check, such as UserError if the agent cannot be started, or if the agent's model
+        server refuses the key.
         """
         worker = Thread(target=self._work, daemon=True, name="check")
         worker.start()
@@ -113,7 +114,10 @@ class Checking:
             self._tell(rule, "not applicable" if reason else "kept", reason or "")
 
     def _missing(self, needs: Sequence[str]) -> str:
-        """Return the first rule in `needs` that was broken, skipped or not applicable, by name; "" if all were kept."""
+        """Return the name of the first rule in `needs` that was broken, skipped or not applicable.
+
+        Returns "" if there is none; a rule that is only advice never counts.
+        """
         lost = (each.rule for each in self.verdicts if each.outcome not in ("kept", "advice"))
         return next((name for name in lost if name in needs), "")
 

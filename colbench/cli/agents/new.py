@@ -40,7 +40,7 @@ class Kind(Struct, frozen=True, kw_only=True):
 
 KINDS = {
     "python": Kind(
-        what="a Python package; `--agent $name` once it is installed",
+        what="a Python package; once it is installed, use it with `--agent $name`",
         install="pip install -e '.[test]'",
         first=("pip install -e '.[test]'", "colbench eval --agent $name --limit 20"),
     ),

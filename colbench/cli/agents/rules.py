@@ -1,4 +1,4 @@
-"""The rules of agents/README.md, which apply to every agent."""
+"""The rules of agents/README.md, and the checks of these rules that `colbench agents check` runs."""
 
 from __future__ import annotations
 
@@ -42,9 +42,11 @@ FORMS_OF_MESSAGES = (
 OTHER_FORM = re.compile(r"(AttributeError|TypeError): '(dict|Message)' object")
 """Errors of code that expects dictionaries and gets objects of the class Message, or the other way around."""
 LATE = "Reply faster, or set a longer --timeout."
-REPLY_OUTSIDE = (
-    "Answer each message `messages` with one message `reply`, also in the middle of a run."
-)
+TOO_LONG = "Use a model with a longer context, or a shorter prompt."
+BY_KIND = {"timeout": LATE, "context": TOO_LONG}
+"""Advice for kinds of errors that need the same fix for every rule."""
+REPLY_OUTSIDE = "Answer every `messages` with one `reply`, at any time during a run."
+WHOLE = "Every call gets the whole dialogue; the agent need not remember earlier calls."
 PICTURE = white_picture(256)
 
 
@@ -77,7 +79,7 @@ class AgentRules:
                 "Has the same description every time",
                 self._described,
                 fix="Leave values that change by themselves out of `describe()`: a run is "
-                "resumed only with the same agent.",
+                "resumed only if the description is unchanged.",
             ),
         ]
 
@@ -89,14 +91,13 @@ class AgentRules:
                 REPLIES,
                 self._replied,
                 replies=TURNS,
-                fix=REPLY_OUTSIDE if outside else _fix_reply,
+                fix=_fix_reply_outside if outside else _fix_reply,
             ),
             _rule(
                 SUSTAINS,
                 self._kept_up,
                 needs=needs,
-                fix="Every call gets the whole dialogue; the agent need not remember earlier "
-                "calls.",
+                fix=_fix_sustain,
             ),
             _rule(
                 "Sends no empty reply",
@@ -164,7 +165,7 @@ class AgentRules:
                 self._other_domain,
                 needs=needs,
                 replies=1,
-                fix=f'Check `domain`, or set `domains = ("{DOMAINS[0]}",)`.',
+                fix=f'Check the `domain` of the dialogue, or set `domains` to ["{DOMAINS[0]}"].',
             ),
             _rule(
                 "Accepts pictures",
@@ -189,9 +190,9 @@ class AgentRules:
         if given is None:
             return
         if isinstance(given, str) or not isinstance(given, Sequence):
-            raise AgentError(f"`domains` is {given!r}, which is not a list")
+            raise AgentError(f"`domains` is {given!r}, which is neither a tuple nor a list")
         if unknown := [each for each in given if each not in DOMAINS]:
-            raise AgentError(f"`domains` has {unknown[0]!r}, which is not installed")
+            raise AgentError(f"`domains` contains {unknown[0]!r}, which is not an installed domain")
 
     async def _described(self) -> None:
         try:
@@ -235,7 +236,8 @@ class AgentRules:
     async def _kept_up(self) -> None:
         had = self._had
         if had.failure:
-            raise AgentError(f"in turn {len(had.turns) + 1}: {had.failure}") from had.failure
+            place = f"in turn {len(had.turns) + 1}"
+            raise AgentError(f"{place}: {had.failure}", kind=had.failure.kind) from had.failure
 
     async def _said_something(self) -> None:
         for number, turn in enumerate(self._had.turns, 1):
@@ -304,12 +306,20 @@ class AgentRules:
 
 
 def _fix_reply(error: AgentError) -> str:
-    """Return advice for an agent that did not reply."""
-    if error.kind == "timeout":
-        return LATE
+    """Return advice for a Python agent that did not reply."""
     if error.kind != "exception":
-        return REPLY
+        return BY_KIND.get(error.kind, REPLY)
     return f"{RAISED} {FORMS_OF_MESSAGES}" if OTHER_FORM.match(str(error)) else RAISED
+
+
+def _fix_reply_outside(error: AgentError) -> str:
+    """Return advice for a program or a server that did not reply."""
+    return BY_KIND.get(error.kind, REPLY_OUTSIDE)
+
+
+def _fix_sustain(error: AgentError) -> str:
+    """Return advice for an agent that failed after its first reply."""
+    return BY_KIND.get(error.kind, WHOLE)
 
 
 def _rule(name: str, probe: Any, *, fix: str | Callable[[AgentError], str], **more: Any) -> Rule:

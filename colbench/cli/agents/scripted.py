@@ -50,7 +50,7 @@ class Script(Struct, kw_only=True):
     """Name that replaces `{name}` in the domain's example request, such as a function's."""
     before: str = ""
     picture: bytes = b""
-    """Picture that is shown with each reply of the human."""
+    """Picture (PNG) that is shown with each reply of the human; empty for none."""
     turns: int = 1
     """Maximum number of the agent's turns."""
     id: str = ""

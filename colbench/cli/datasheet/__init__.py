@@ -2,7 +2,7 @@
 
 The datasheet gives the origin, license, size and hash; statistics, flaws found by running the references, and
 near-duplicates; and, for tasks of known families, the success of guessing and asking, and how well the rule-based human
-replies. Everything is measured each time.
+replies. All numbers are measured each time.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ def add_to(actions: Any) -> None:
         help="license of the tasks; required for a task file (default: as the source states)",
     )
     parser.add_argument(
-        "--origin", metavar="TEXT", help="who made the tasks of a task file, and how"
+        "--origin",
+        metavar="TEXT",
+        help="who made the tasks, and how (default: as the source states)",
     )
     parser.add_argument(
         "--sample",

@@ -43,8 +43,9 @@ async def measure(
 ) -> Measured:
     """Measure a task set.
 
-    Of the tasks of known families, only the first `sample` are played. Of a domain with slow references, only the
-    references of the first `sample` tasks run.
+    Of the tasks of known families, only the first `sample` are played and used for asking the rule-based human. Of a
+    domain with slow references, only the references of the first `sample` tasks run.
+
     `malformed`: the number of malformed rows, which is copied into the result.
     """
     by_domain = group_by_domain(tasks)

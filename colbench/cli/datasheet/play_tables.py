@@ -21,7 +21,7 @@ HEAD = (
 
 
 def play_tables(played: Sequence[Played]) -> Iterator[str]:
-    """Yield a paragraph, the table by family and the table by decision."""
+    """Yield a paragraph and the table by family, then a sentence and the table by decision."""
     forbidden = [one for each in played for one in each.forbidden]
     agree = sum(one.solved == one.usual for one in forbidden)
     yield (

@@ -10,7 +10,7 @@ from colbench.cli.datasheet.answers import UNRELATED, Answers, Share
 from colbench.cli.datasheet.measure import Measured
 from colbench.cli.datasheet.numbers import Numbers
 from colbench.cli.datasheet.play_tables import play_tables
-from colbench.cli.datasheet.similar import RUN, SIMILAR
+from colbench.cli.datasheet.similar import SHINGLE, SIMILAR
 from colbench.interfaces import Origin
 from colbench.markdown import table
 from colbench.numbers import count, percent, whole_percent
@@ -87,7 +87,7 @@ def _flaws(found: Measured) -> str:
     rows = [
         (
             f"the request is a near-duplicate of an earlier one (at least "
-            f"{whole_percent(float(SIMILAR))} of its {RUN}-word sequences in common)",
+            f"{whole_percent(float(SIMILAR))} of its {SHINGLE}-word sequences in common)",
             found.similar,
         ),
         ("the reference is the same as an earlier one", found.same_references),

@@ -1,9 +1,10 @@
-"""Near-duplicate requests: requests that share most of their runs (here, sequences of three words, or shingles).
+"""Near-duplicate requests: requests that share most of their shingles (sequences of three words).
 
-The measure is the Jaccard similarity of two sets of runs (Broder, On the resemblance and containment of documents,
-1997). The result is exact, although few pairs are compared: two sets with a similarity of at least `t` have a run in
-common among the rarest `1 - t` of their runs, so only requests that share such a run are compared (Chaudhuri, Ganti,
-Kaushik, A primitive operator for similarity joins, 2006).
+The measure is the Jaccard similarity of two sets of shingles (Broder, On the resemblance and containment of documents,
+1997). The result is exact, although few pairs are compared. If the similarity of two sets is at least `t`, their rarest
+common shingle is among the rarest `n - ceil(t * n) + 1` shingles of both sets; `n` is the size of the set in question.
+Therefore, only requests that share one of these shingles are compared (Chaudhuri, Ganti, Kaushik, A primitive operator
+for similarity joins, 2006).
 """
 
 from __future__ import annotations
@@ -16,40 +17,40 @@ from math import ceil
 
 from colbench.task import SIGNATURE
 
-RUN = 3
-"""Number of words in a run (a shingle)."""
+SHINGLE = 3
+"""Number of words in a shingle."""
 SIMILAR = Fraction(4, 5)
 """Minimum similarity of near-duplicates."""
 WORD = re.compile(r"\w+")
-Runs = frozenset[tuple[str, ...]]
+Shingles = frozenset[tuple[str, ...]]
 
 
 def near_duplicates(requests: Sequence[str]) -> int:
     """Return the number of requests that are near-duplicates of an earlier one."""
-    sets = [_runs(request) for request in requests]
-    frequency = Counter(run for runs in sets for run in runs)
+    sets = [_shingles(request) for request in requests]
+    frequency = Counter(each for shingles in sets for each in shingles)
     holders: dict[tuple[str, ...], list[int]] = defaultdict(list)
     found = 0
-    for place, runs in enumerate(sets):
-        rarest = sorted(runs, key=lambda run: (frequency[run], run))
-        telling = rarest[: len(runs) - ceil(SIMILAR * len(runs)) + 1]
-        candidates = {other for run in telling for other in holders[run]}
-        found += any(_likeness(runs, sets[other]) >= SIMILAR for other in candidates)
-        for run in telling:
-            holders[run].append(place)
+    for place, shingles in enumerate(sets):
+        rarest = sorted(shingles, key=lambda each: (frequency[each], each))
+        telling = rarest[: len(shingles) - ceil(SIMILAR * len(shingles)) + 1]
+        candidates = {other for each in telling for other in holders[each]}
+        found += any(_likeness(shingles, sets[other]) >= SIMILAR for other in candidates)
+        for each in telling:
+            holders[each].append(place)
     return found
 
 
-def _runs(request: str) -> Runs:
-    """Return all sequences of `RUN` consecutive words in a request up to its signature, in lower case.
+def _shingles(request: str) -> Shingles:
+    """Return all sequences of `SHINGLE` consecutive words before a request's first signature, in lower case.
 
-    If there are fewer than `RUN` words, the only sequence has all of them.
+    If there are fewer than `SHINGLE` words, the only sequence has all of them.
     """
     words = WORD.findall(SIGNATURE.split(request)[0].lower())
-    last = max(len(words) - RUN, 0)
-    return frozenset(tuple(words[start : start + RUN]) for start in range(last + 1))
+    last = max(len(words) - SHINGLE, 0)
+    return frozenset(tuple(words[start : start + SHINGLE]) for start in range(last + 1))
 
 
-def _likeness(one: Runs, other: Runs) -> float:
+def _likeness(one: Shingles, other: Shingles) -> float:
     both = len(one & other)
     return both / (len(one) + len(other) - both)

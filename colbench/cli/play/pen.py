@@ -23,18 +23,24 @@ NOTHING = "Nothing was written, and nothing was sent."
 HELP = {
     "/answer": (
         "/answer [FILE]",
-        "give the final answer: from FILE, else in $EDITOR or by pasting",
+        "give the final answer: from FILE, else from $EDITOR or from the terminal",
     ),
-    "/edit": ("/edit [FILE]", "write the message in $EDITOR; or send a file"),
+    "/edit": (
+        "/edit [FILE]",
+        "send FILE as a message, else write it in $EDITOR or in the terminal",
+    ),
     "/hidden": ("/hidden", "show what only you know"),
     "/help": ("/help", "show this list"),
     "/quit": ("/quit", "quit; the unfinished dialogue is not kept"),
 }
-ENDS = "An empty line ends the message; in code or a page, a line with a single dot ends it. Ctrl-D ends any message."
+ENDS = (
+    "An empty line ends the message. In an answer, code or a page, a line with a single dot ends it. Ctrl-D ends any "
+    "message."
+)
 
 
 class QuitError(ColBenchError):
-    """The person at the keyboard has quit."""
+    """The person at the keyboard has quit, or the input has ended."""
 
 
 class Pen:
@@ -47,7 +53,7 @@ class Pen:
     async def message(self, draft: Draft, *, answers: bool) -> str:
         """Return the next message, which may be the final answer if `answers` is True.
 
-        `draft`: the text that the editor shows first. Raises QuitError if the person quits.
+        `draft`: the text that the editor shows first. Raises QuitError if the person quits or the input ends.
         """
         while True:
             text = await self._text()
@@ -68,7 +74,11 @@ class Pen:
         return line is not None and line.strip() != "/quit"
 
     async def _text(self) -> str:
-        """Return a message that is not empty, or a command line. Raises QuitError if the input ends."""
+        """Return the text of a message, or a line with a command such as `/edit FILE`.
+
+        The end of the input (Ctrl-D) also ends a message. Blank lines before a message are ignored. Raises QuitError
+        if the input ends before a message begins.
+        """
         text = ""
         while True:
             line = await self._keyboard.line("  " if text else "> ")
@@ -84,8 +94,7 @@ class Pen:
                 before, text = text, f"{text}{line}\n"
                 if is_code(text) and not is_code(before):
                     screen.note(
-                        "Empty lines are kept from here on; a line with a single dot ends the "
-                        "message."
+                        "Empty lines now belong to the text; a line with a single dot ends the message."
                     )
 
     async def _obey(self, name: str, argument: str, draft: Draft, answers: bool) -> str | None:

@@ -152,6 +152,6 @@ class PersonHuman:
     async def _look(self, page: str) -> Render:
         if self._renderer is None:
             raise RuntimeError(
-                "call use_renderer() before respond(): the human looks at rendered pages"
+                "call use_renderer() before the dialogue: the human looks at rendered pages"
             )
         return await self._renderer.render(page)

@@ -61,7 +61,7 @@ class PlaySession(Evaluation):
             self.queue = sorted(self.tasks, key=self._place)
 
     def show_plan(self) -> None:
-        """Print the participants and the run's folder."""
+        """Print the participants, the tasks and the run's folder."""
         other: Role = "human" if self.role == "agent" else "agent"
         turns = count(self.config.max_turns, "turn")
         show_line("you", f"the {self.role}")
@@ -83,7 +83,7 @@ class PlaySession(Evaluation):
         append: Callable[[Rollout], None],
         observer: Observer,  # noqa: ARG002 - the dialogue itself is on the screen
     ) -> None:
-        """Play the pending dialogues until the person quits."""
+        """Play the pending dialogues until all are played or the person quits."""
         cells = {cell.task.id: cell for cell in pending}
         left = [cells[task.id] for task in self.queue if task.id in cells]
         async with AsyncExitStack() as stack:
@@ -119,7 +119,7 @@ class PlaySession(Evaluation):
         screen.note("All tasks have been played.")
 
     def finish(self) -> int:
-        """Write the report, and print where it is. Return 1 if a dialogue has no score, else 0."""
+        """Write the report, and print where it is; do nothing if no dialogue was played. Return the exit code."""
         from colbench.report.write import write_report
 
         played = self.played()

@@ -16,7 +16,7 @@ from colbench.cli.stopping import Stop, stoppable
 from colbench.cli.sweep.file import PAGE, SweepRun, read_sweep
 from colbench.command import UNSCORED, describe
 from colbench.config import settings
-from colbench.console import add_output_flags, console
+from colbench.console import add_output_flags, console, errors
 from colbench.errors import ColBenchError, UserError
 from colbench.evaluation import Evaluation
 from colbench.failures import broken_agent, read_reasons
@@ -73,7 +73,10 @@ def _advise(flags: Sequence[str]) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run or resume every run of the file, then compare the runs that have dialogues. Return the exit code."""
+    """Run or resume every run of the file, then compare the runs that have dialogues. Return the exit code.
+
+    With `--dry-run`, only print the plans of the runs.
+    """
     file = Path(args.file)
     out = Path(args.out) if args.out else Path("runs") / file.stem
     _check(out)
@@ -88,7 +91,8 @@ def run(args: argparse.Namespace) -> int:
     _create(out)
     states = []
     with stoppable() as stop:
-        for name, evaluation in planned:
+        for number, (name, evaluation) in enumerate(planned, start=1):
+            show_line(f"run {number} of {len(planned)}", f"  {name}")
             show_plan(evaluation)
             states.append(_run_one(name, evaluation, stop))
             if stop.code:
@@ -166,6 +170,7 @@ def _compare(runs: list[Run], out: Path, *, as_json: bool) -> int:
     from colbench.comparison.compare import compare
 
     console().print()
+    errors().print("comparing the runs …")
     try:
         found = compare(*runs, force=True, scoring=runs[0].config.scoring)
     except UserError as error:

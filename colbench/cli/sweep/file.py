@@ -82,8 +82,8 @@ def _name(table: Mapping[str, Any], own: Mapping[str, Any], place: str) -> str:
         return "-".join(_words(own))[:LONGEST].strip("-.") or "base"
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise UserError(
-            f"{place}, key `name`: expected the name of a folder (letters, digits and . _ + -), "
-            f"got {name!r}"
+            f"{place}, key `name`: expected the name of a folder (letters, digits and . _ + -, "
+            f"beginning with a letter, a digit or _), got {name!r}"
         )
     if name == PAGE:
         raise UserError(

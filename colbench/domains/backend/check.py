@@ -70,6 +70,7 @@ def _failed_checks(scores: dict[str, Score]) -> list[str]:
         score = scores[mode]
         failed = [c for c in score.checks if c.outcome not in ("passed", "unstable", "unscorable")]
         if score.value != 1 and (failed or score.note):
-            why = f"{failed[0].outcome} on {shorten(failed[0].call)}" if failed else score.note
+            ran = failed and (failed[0].outcome != "skipped" or not score.note)
+            why = f"{failed[0].outcome} on {shorten(failed[0].call)}" if ran else score.note
             flaws.append(f"the reference scores {score.value} in {mode} mode: {why}")
     return flaws

@@ -84,7 +84,10 @@ class BackendDomain(Domain):
         return BackendHuman()
 
     def decisions(self, task: Task) -> tuple[Fact, ...]:
-        """Return the task's facts or, if it has none, the decisions found in its reference code."""
+        """Return the task's facts or, if it has none, the decisions found in its reference code.
+
+        The result is empty if the task has no facts and the code cannot be read.
+        """
         from colbench.domains.backend.human.human import decisions
 
         return task.hidden.facts or decisions(task)
@@ -96,7 +99,7 @@ class BackendDomain(Domain):
         return super().asked(task, said) if task.hidden.facts else asked_decisions(task, said)
 
     def items(self, source: str) -> Items:
-        """Return the names, numbers and strings of Python source code."""
+        """Return the names, numbers, strings and runs of tokens of Python source code."""
         return python_items(source)
 
     def source(self, answer: str) -> str:
@@ -141,7 +144,7 @@ class BackendDomain(Domain):
         await vet(task, resources.sandbox)
 
     def sizes(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[int]]:
-        """Return three lists by label: lines of each reference, hidden calls of each task, characters of each call."""
+        """Return sizes by label: the number of lines per reference, calls per task, and characters per call."""
         return {
             "reference, lines": [len(task.hidden.reference.splitlines()) for task in tasks],
             "calls, number": [len(task.hidden.tests) for task in tasks],

@@ -32,7 +32,10 @@ FLAWS = {
 async def examine_functions(
     tasks: Sequence[Task], sandbox: CodeSandbox, done: Callable[[], None]
 ) -> Examination:
-    """Run the references of tasks in a started sandbox; `done` is called after each task."""
+    """Run the references of tasks in a started sandbox, and return statistics of their values and their flaws.
+
+    `done` is called after each task.
+    """
     scorer = UnitTestScorer(sandbox)
 
     async def validate(task: Task) -> Validation:
@@ -49,7 +52,7 @@ async def examine_functions(
 
 
 def _notes(values: Sequence[Sequence[bytes]]) -> Iterator[str]:
-    """Yield the share of each type of value, and a table of how many tasks have 1, 2, … different values."""
+    """Yield the share of each type of value, and a table of how many tasks have each number of different values."""
     kinds = Counter(kind(value) for each in values for value in each)
     shares = (f"{name} {percent(each / kinds.total())}" for name, each in kinds.most_common())
     yield f"Types of the values that the references return: {', '.join(shares)}."

@@ -30,9 +30,9 @@ class Expected(Struct, frozen=True, kw_only=True):
     value: bytes = b""
     """The encoded value; empty if the call failed."""
     official: bytes = b""
-    """The value when the reference is executed as in the released scorer; empty if it raises there."""
+    """The value when the reference is executed as in the released scorer; empty if the call fails there."""
     shown: str = ""
-    """The value, or the reference's error, in human-readable form."""
+    """The value in human-readable form or, if the call failed, the error or a word such as `timeout`."""
 
 
 class References:

@@ -37,7 +37,7 @@ class Validation(Struct, frozen=True, kw_only=True):
     unstable: tuple[str, ...]
     """Calls on which the reference does not give the same value twice."""
     unscorable: tuple[tuple[str, str], ...]
-    """Calls on which the reference raises or gives a value that cannot be compared, each with that error or value."""
+    """Calls on which the reference fails or gives a value that cannot be compared, each with that error or value."""
     constant: bool
     """True if all stable calls (at least two) return the same value, so that an answer can ignore its arguments."""
     expected: tuple[Expected, ...]
@@ -160,7 +160,10 @@ def _check(mode: ScoringMode, want: Expected, got: CallResult) -> Check:
 
 
 def _compare(mode: ScoringMode, want: Expected, value: bytes) -> tuple[Outcome, str]:
-    """Return the outcome of a call that returned a value, and the value in human-readable form."""
+    """Return the outcome of a call that returned a value, and the value in human-readable form.
+
+    For a malformed value, the outcome is `error`, and the text describes the flaw.
+    """
     try:
         matches = _matches(mode, want, value)
         return ("passed" if matches else "wrong"), (want.shown if matches else show(value))

@@ -79,5 +79,5 @@ class Batches(Generic[Item, Result]):
         return batch
 
     def close(self) -> None:
-        """End the threads after their current batches."""
+        """Wait until the threads have finished their current batches, and end them."""
         self._threads.shutdown(cancel_futures=True)

@@ -20,7 +20,7 @@ from colbench.checks import Bar, Examination, TaskCheck
 from colbench.config import RunConfig, ScoringMode
 from colbench.domains.frontend.clip import ClipEncoder
 from colbench.domains.frontend.resources import make_renderer
-from colbench.domains.frontend.scorer import FrontendScorer
+from colbench.domains.frontend.scorer import TARGET_HINT, FrontendScorer
 from colbench.errors import InfrastructureError
 from colbench.numbers import count
 from colbench.pages.extract import target_page
@@ -33,7 +33,7 @@ UNSTEADY = "two renders differ in picture or blocks"
 
 
 class Look(Struct, frozen=True, kw_only=True):
-    """A hash of a reference's pictures and blocks in both scoring modes, or the reason why rendering failed."""
+    """A hash of a reference's pictures and blocks in both scoring modes, or the reason why the browser failed."""
 
     digest: str = ""
     flaw: str = ""
@@ -47,7 +47,10 @@ async def check_pages(
     clip: ClipEncoder | None,
     done: Callable[[], None],
 ) -> list[TaskCheck]:
-    """Check frontend design tasks; `done` is called after each task. Without `clip`, CLIP's cosine is left out."""
+    """Check frontend design tasks; `done` is called after each task.
+
+    Without `clip`, CLIP's cosine is left out, and the reference is not scored in the mode `official`.
+    """
     with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
         async with make_renderer(config, Path(first)) as renderer:
             before = await asyncio.gather(*(_look(renderer, task) for task in tasks))
@@ -63,7 +66,7 @@ async def check_pages(
 
 
 async def examine_pages(tasks: Sequence[Task], config: RunConfig, bar: Bar) -> Examination:
-    """Check the tasks' pages, without computing CLIP's cosine, and return the pages' flaws for the datasheet."""
+    """Check the tasks' pages, without computing CLIP's cosine; return the number of pages with each flaw."""
     if not tasks:
         return Examination()
     checks = await check_pages(tasks, config, None, bar("pages", len(tasks)))
@@ -97,7 +100,7 @@ async def _check(scorer: FrontendScorer, task: Task, first: Look, second: Look) 
         own = await scorer.score(task, task.hidden.reference)
         blank = await scorer.score(task, "")
     except InfrastructureError as error:
-        return _unscored(task, str(error), steady)
+        return _unscored(task, str(error).removesuffix(TARGET_HINT), steady)
     if own["default"].floors["white"]["layout"] == 1:
         return _unscored(
             task, "nothing is visible on the page: an empty page scores the same", steady
@@ -129,7 +132,7 @@ def _unscored(task: Task, flaw: str, steady: bool = True) -> TaskCheck:
 def _worth(score: Score) -> float | None:
     """Return the lowest metric of a score; None if the score has no metrics.
 
-    It is 1 for a page compared with itself, and 0 for a missing page.
+    In the mode `default`, it is 1 for a page compared with itself, and 0 for a missing page.
     """
     return min(score.metrics.values()) if score.metrics else score.value
 
@@ -140,5 +143,5 @@ def _flaws(own: dict[str, Score], steady: bool) -> Iterator[str]:
     for mode in MODES:
         worth = _worth(own[mode])
         if worth not in (1, None):  # None: not measured without CLIP's weights
-            why = own[mode].note or f"{own[mode].metrics}"
+            why = own[mode].note if own[mode].outcome else f"{own[mode].metrics}"
             yield f"the reference scores {worth} in {mode} mode: {why}"

@@ -48,7 +48,7 @@ class DeviceError(UserError):
 def find_clip(
     weights: str | Path | None = None, *, device: str = "auto", allow_unpinned: bool = False
 ) -> ClipEncoder | None:
-    """Return the encoder (`ClipEncoder`). If the weights are missing, log a warning and return None."""
+    """Return the encoder (`ClipEncoder`). If the weights or open_clip are missing, log a warning and return None."""
     try:
         return ClipEncoder(weights, device=device, allow_unpinned=allow_unpinned)
     except MissingWeightsError as error:
@@ -64,8 +64,8 @@ class ClipEncoder:
 
     `device`: `cpu`, `cuda` (or `cuda:1`), or `auto` for a GPU if one is available. `batch`: maximum number of views in
     one forward pass, by default 16 on the CPU and 32 on a GPU. The encoder is an async context manager; closing it ends
-    its threads. The constructor raises MissingWeightsError if the weights are missing, UserError if they cannot be
-    used, and DeviceError if the device cannot be used.
+    its threads. The constructor raises MissingWeightsError if the weights or open_clip are missing, UserError if the
+    weights cannot be used, and DeviceError if the device cannot be used.
     """
 
     def __init__(

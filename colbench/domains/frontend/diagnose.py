@@ -57,7 +57,7 @@ async def _render() -> str:
 
 
 def _weights() -> Diagnosis:
-    """Check that the weights file exists where scoring looks for it. The file's hash is checked at each use."""
+    """Check that the weights file exists where scoring looks for it by default. Each use checks the file's hash."""
     file = CACHE.expanduser() / Path(ADDRESS).name
     return Diagnosis(
         what="CLIP weights",

@@ -22,13 +22,13 @@ from colbench.rollout import Rollout
 from colbench.task import Fact, Task
 
 LONGEST_PAGE = 2_000_000
-"""Maximum length of a page in characters; a longer page is not rendered and scores 0."""
+"""Maximum length of a page in characters; a longer page is not rendered and scores 0 in the mode `default`."""
 COPIED = 0.9
 """Minimum share of the design's hidden token sequences that a page must contain to count as a copy."""
 LEAST_RUNS = 20
 """Minimum number of a design's hidden token sequences for copies to be detected; fewer can agree by chance."""
 FENCE = re.compile(r"^[ \t]*[`~]{3}.*$", re.M)
-NO_CLIP = "needs CLIP's weights; `colbench score RUN` adds it without running anything again"
+NO_CLIP = "needs CLIP's weights; `colbench score RUN` adds it without repeating the dialogues"
 OWN_PAGE = (
     "The picture in the person's last message shows your own newest page, as they see it; "
     "it is not the page that they have in mind."
@@ -170,7 +170,7 @@ class FrontendDomain(Domain):
         return ()
 
     def items(self, source: str) -> Items:
-        """Return the class names and visible texts of a page."""
+        """Return the class names, the visible texts and the runs of tokens of a page."""
         return html_items(source)
 
     def source(self, answer: str) -> str:
@@ -179,7 +179,10 @@ class FrontendDomain(Domain):
         return page if len(page) <= LONGEST_PAGE else ""
 
     def copied(self, task: Task, source: str) -> bool:
-        """Return True if a page contains nearly all of the design's token sequences that are not in the request."""
+        """Return True if a page contains nearly all of the design's token sequences that are not in the request.
+
+        Return False if the design has fewer than `LEAST_RUNS` such sequences.
+        """
         whole = hidden_items(task).ngrams
         used = used_items(task, source).ngrams
         return len(whole) >= LEAST_RUNS and len(used) >= COPIED * len(whole)

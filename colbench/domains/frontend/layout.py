@@ -54,7 +54,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
     position: float
     """Position: one minus the horizontal or vertical distance of the centers, whichever is greater.
 
-    The distances are shares of the width and the height of the larger page.
+    The distances are shares of the width of the wider page and of the height of the taller page.
     """
     color: float
     """Color: one minus CIEDE2000 / 100 of the backgrounds; for text, averaged with that of the text colors."""
@@ -71,7 +71,7 @@ class Pair(NamedTuple):
     mine: Block
     theirs: Block
     nearness: float
-    """1 for the same place, 0 for opposite edges of the larger page."""
+    """1 if both centers are at the same place, 0 if they are a whole page width or height apart."""
     text: float
     """Similarity of the texts; 0 for blocks without text."""
 

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 class FrontendResources(Resources):
     """A renderer and, if CLIP's weights are available, the encoder for the cosine similarity of pages.
 
-    The constructor raises UserError if the browser is missing. The first use of `clip` raises UserError if the weights
-    or the device cannot be used.
+    The constructor raises UserError if the browser is missing. Entering the context raises UserError if the browser
+    does not work, or if renders cannot be stored. The first use of `clip`, at the latest on entering the context,
+    raises UserError if the weights or the device cannot be used.
     """
 
     def __init__(self, config: RunConfig, tasks: Sequence[Task]) -> None:
@@ -35,11 +36,11 @@ class FrontendResources(Resources):
 
     @cached_property
     def clip(self) -> ClipEncoder | None:
-        """The encoder; None if the weights are missing. The first use loads or downloads the weights."""
+        """The encoder; None if the weights or open_clip are missing. The first use loads or downloads the weights."""
         return make_clip(self._config)
 
     def lacking(self) -> tuple[str, ...]:
-        """Return the names of the cosine metrics if CLIP's weights are missing, else an empty tuple."""
+        """Return the names of the cosine metrics if CLIP's encoder is missing (see `clip`), else an empty tuple."""
         return () if self.clip else ("cosine", "cosine_page")
 
     def pins(self) -> dict[str, dict[str, str]]:
@@ -78,7 +79,7 @@ def make_renderer(config: RunConfig, store: Path | None = None) -> Renderer:
 
 
 def make_clip(config: RunConfig) -> ClipEncoder | None:
-    """Build CLIP's encoder; if CLIP's weights are not found, warn and return None.
+    """Build CLIP's encoder; if CLIP's weights or open_clip are missing, warn and return None.
 
     Raises UserError if the weights or the device cannot be used; the message begins with the flag to change.
     """

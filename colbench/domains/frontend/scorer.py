@@ -1,9 +1,9 @@
 """Similarity of the answer's page to the hidden design, both rendered by the same browser.
 
-`default` is ColBench's own verdict: an answer without a page that can be rendered scores 0. `official` is the verdict
-of the released scorer (SWEET-RL, arXiv 2503.15478): the page is extracted in the same way and rendered in the same
-viewport, and a missing page is replaced by a black picture. A score's value is the cosine of CLIP's embeddings of the
-two pictures. Without CLIP's weights, the value is None and only the other measures are reported. docs/frontend.md
+`default` is ColBench's own verdict: an answer without a page that can be rendered scores 0. `official` follows the
+released scorer (SWEET-RL, arXiv 2503.15478): it extracts pages differently, renders them in another viewport, and
+replaces a missing page by a black picture. A score's value is the cosine of CLIP's embeddings of the two pictures.
+Without CLIP's weights, the value is None, and only the other measures of `default` are reported. docs/frontend.md
 explains what each measure captures.
 """
 
@@ -36,6 +36,7 @@ DIGITS = 5
 COSINES: dict[str, View] = {"cosine": "crop", "cosine_page": "page"}
 LAYOUT = ("block", "text", "position", "color", "layout", "ssim")
 BLACK, WHITE = "#000000", "#ffffff"
+TARGET_HINT = "; `colbench tasks validate` finds such tasks"
 NO_WEIGHTS = "no cosine without CLIP's weights; `colbench score` adds it later"
 MOST_FLOORS = 2048
 
@@ -65,12 +66,16 @@ class FrontendScorer:
     async def score(self, task: Task, answer: str) -> dict[str, Score]:
         """Return the verdicts on an answer, by mode.
 
-        Raises RenderError if the browser fails, ScorerError if CLIP fails or the target cannot be rendered.
+        Raises RenderError if the browser fails, ScorerError if a measure cannot be computed or the target cannot be
+        rendered.
         """
         return {mode: await self._score(task, answer, mode) for mode in self._modes}
 
     async def score_turn(self, task: Task, said: str) -> Score | None:
-        """Return the `default` verdict, without `floors`, on the page in a message; None if the message has no page."""
+        """Return the `default` verdict, without `floors`, on the page in a message; None if the message has no page.
+
+        Raises the same errors as `score`.
+        """
         return await self._default(task, said) if extract_page(said) else None
 
     async def score_replies(
@@ -80,7 +85,7 @@ class FrontendScorer:
 
         `shown`: the agent's message in each turn; for the last turn, the answer. `replies`: the human's replies. Only
         differences named in the exact words of the rule-based human count; see `all_followed`. Raises RenderError if
-        the browser fails, ScorerError if the target cannot be rendered.
+        the browser fails, ScorerError if the target cannot be rendered or the comparison fails.
         """
         pages = [extract_page(text) for text in shown]
         target, *made = await asyncio.gather(
@@ -146,8 +151,7 @@ class FrontendScorer:
         if target.outcome != "rendered":
             reason = f"{target.outcome}: {target.note}" if target.note else target.outcome
             raise ScorerError(
-                f"task {task.id}: its target cannot be rendered ({reason}); "
-                "`colbench tasks validate` finds such tasks"
+                f"task {task.id}: its target cannot be rendered ({reason}){TARGET_HINT}"
             )
         return target
 

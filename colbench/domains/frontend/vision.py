@@ -23,7 +23,7 @@ SPEAKERS = {"user": "Person", "assistant": "Designer"}
 FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,}|~{3,}).*\n?", re.M)
 PAGE = "[a page]"
 QUOTED_CHARS = 2000
-"""Maximum number of characters that the human sees of each earlier message; the page in it does not count."""
+"""Maximum number of characters that the human sees of each message; the page in it does not count."""
 
 ONE_PICTURE = "The picture shows the page that you have in mind. The designer has shown you no page this time."
 TWO_PICTURES = (
@@ -60,7 +60,7 @@ class VisionHuman:
         """Return the model's reply as the human.
 
         Raises SimulatorError if the model gives no reply or the target cannot be rendered, RenderError if the browser
-        fails.
+        fails, RuntimeError if `use_renderer` was not called.
         """
         page = extract_page(dialogue[-1].content)
         target, made = await self._look(target_page(task.hidden.reference), page)
@@ -88,7 +88,7 @@ class VisionHuman:
 
 
 def history(dialogue: Sequence[Message]) -> str:
-    """Return the conversation so far, one line for each message; messages are quoted, without their pages."""
+    """Return the conversation so far, one line for each message; messages are quoted as `words` returns them."""
     return "\n".join(
         f"{SPEAKERS[message.role]}: {json.dumps(words(message.content), ensure_ascii=False)}"
         for message in dialogue
@@ -96,7 +96,7 @@ def history(dialogue: Sequence[Message]) -> str:
 
 
 def words(content: str) -> str:
-    """Return a message's text, cut to `QUOTED_CHARS` characters. A placeholder replaces the page."""
+    """Return a message's text without code fences, cut to `QUOTED_CHARS` characters; `PAGE` replaces the page."""
     page = extract_page(content)
     said = content.replace(page, PAGE) if page else content
     said = FENCE_LINE.sub("", said).strip()

@@ -71,7 +71,8 @@ def find_weights(source: Path | None = None, *, allow_unpinned: bool = False) ->
 
     `source`: a weights file, or a folder with a weights file (see `SUFFIXES`) and an `open_clip_config.json`.
     Raises MissingWeightsError if `source` is None and the download failed, or if open_clip is not installed; UserError
-    if `source` cannot be used; OtherWeightsError if the hash is not the paper's, unless `allow_unpinned` is set.
+    if `source` cannot be used or the file cannot be read; OtherWeightsError if the hash is not the paper's, unless
+    `allow_unpinned` is set.
     """
     if find_spec("open_clip") is None:
         raise MissingWeightsError(
@@ -92,7 +93,7 @@ def find_weights(source: Path | None = None, *, allow_unpinned: bool = False) ->
 
 
 def fetch(address: str = ADDRESS, cache: Path = CACHE, patience: float = PATIENCE) -> Path:
-    """Return the file at the URL `address` from the cache, or download it with open_clip.
+    """Return the path of the file from the URL `address` in the cache; download it with open_clip if it is missing.
 
     Raises MissingWeightsError if the file is not cached and cannot be downloaded.
     """
@@ -115,7 +116,7 @@ def fetch(address: str = ADDRESS, cache: Path = CACHE, patience: float = PATIENC
 
 
 def _check_reachable(address: str, patience: float) -> None:
-    """Raise OSError if a URL is not reached within `patience` seconds, or if HF_HUB_OFFLINE is set.
+    """Raise OSError if HF_HUB_OFFLINE is set, or if a URL answers with an error or not within `patience` seconds.
 
     The check comes before the download because open_clip's download has no time limit.
     """
@@ -152,7 +153,7 @@ def load_tower(weights: Weights) -> Module:
     """Load CLIP's image tower with these weights, in float32, on the CPU.
 
     The tower is created without storage and takes every tensor from the file, so that no tensor keeps random values.
-    Raises UserError if the weights do not fit the architecture.
+    Raises UserError if the file or the configuration is invalid, or if the weights do not fit the architecture.
     """
     import torch
     from open_clip import CLIP, get_model_config

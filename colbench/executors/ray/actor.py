@@ -27,7 +27,10 @@ class NodeActor:
         variables that the worker needs.
         """
         if version != __version__:
-            return f"has ColBench {__version__}, but the run has {version}"
+            return (
+                f"has ColBench {__version__}, but the run has {version}; "
+                "install the same version on every node"
+            )
         with suppress(OSError):  # the folder is optional on a node
             os.chdir(folder)
         ours, theirs = socket.socketpair()

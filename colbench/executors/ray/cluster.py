@@ -45,9 +45,11 @@ class Cluster:
 
     @classmethod
     async def join(cls, executor: str) -> Cluster:
-        """Join the Ray cluster at the address in `ray:ADDRESS`; for plain `ray`, the cluster of this machine.
+        """Join the Ray cluster at the address in `ray:ADDRESS`.
 
-        Raises UserError if Ray is not installed, or the cluster cannot be joined.
+        For plain `ray`, this is the cluster at the address in the environment variable RAY_ADDRESS or, if that is not
+        set, the cluster to which this machine belongs. Raises UserError if Ray is not installed, or the cluster cannot
+        be joined.
         """
         flag = f"--executor {executor}"
         try:
@@ -55,7 +57,7 @@ class Cluster:
                 cluster = await asyncio.to_thread(_join, flag, executor.partition(":")[2])
         except TimeoutError as cause:  # Ray would retry for minutes
             raise UserError(
-                f"{flag}: no Ray cluster answers within {JOINED_WITHIN:g} s; is one running there (`ray status`)?"
+                f"{flag}: no Ray cluster answers within {JOINED_WITHIN:g} s; check that it is running (`ray status`)"
             ) from cause
         _restore_sigterm()
         return cluster
@@ -96,9 +98,10 @@ def _join(flag: str, address: str) -> Cluster:
     try:
         ray.init(address or "auto", log_to_driver=False, logging_level=logging.ERROR)
     except Exception as cause:  # errors of many classes, including RuntimeError and ConnectionError
-        reason = " ".join(str(cause).split()).rstrip(".")
+        reason = " ".join(str(cause).split()).rstrip(".") or type(cause).__name__
         raise UserError(
-            f"{flag}: the cluster cannot be joined: {reason}; this machine must be one of its nodes (`ray start`)"
+            f"{flag}: the cluster cannot be joined: {reason}; unless the address begins with {CLIENT}, "
+            "this machine must be one of its nodes (`ray start`)"
         ) from cause
     return Cluster(ray, flag, joined=True)
 
@@ -110,7 +113,7 @@ def _restore_sigterm() -> None:
 
 
 def _require_reachable(flag: str, address: str) -> None:
-    """Raise UserError if nothing listens at an address HOST:PORT."""
+    """Raise UserError if nothing listens at an address HOST:PORT; an address in another form is not checked."""
     host, _, port = address.removeprefix(CLIENT).rpartition(":")
     if not (host and port.isdecimal()):
         return

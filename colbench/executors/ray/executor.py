@@ -22,7 +22,7 @@ from colbench.event_loop import first_of
 from colbench.executors.messages import Ready, Share
 from colbench.executors.ray.cluster import Cluster, Node
 from colbench.executors.ray.host import NodeHost
-from colbench.executors.remote import Plan, RemoteExecutor, logger
+from colbench.executors.remote import AGAIN, Plan, RemoteExecutor, logger
 from colbench.executors.shares import shares
 from colbench.executors.workers import Worker
 from colbench.models.address import SERVER_VARIABLES
@@ -77,7 +77,7 @@ class RayExecutor(RemoteExecutor):
         await self._cluster.leave()
 
     async def _first_ready(self) -> None:
-        """Wait until a worker is ready. Raises UserError if a worker cannot be started."""
+        """Wait until a worker is ready. Raises the errors of `_start`."""
         asked = time.monotonic()
         while self._ready is None:
             await self._look()
@@ -108,7 +108,8 @@ class RayExecutor(RemoteExecutor):
     async def _start(self, place: Place) -> Worker | None:
         """Start a worker at a place and return it once it is ready; None if the worker's node is lost first.
 
-        Raises UserError if the worker cannot be started, or if the node cannot take part.
+        Raises UserError if the worker cannot be started or if the node cannot take part, and any error that the worker
+        reports.
         """
         config = self._plan.config
         gpus = 1 / self._processes if config.clip_device.startswith("cuda") else 0
@@ -147,7 +148,10 @@ class RayExecutor(RemoteExecutor):
         self.isolation, self.environments = first.isolation, first.environments
 
     async def run(self, queue: CellQueue) -> None:
-        """Run and score the cells of a queue until the queue is empty. Raises the errors that the queue raises."""
+        """Run and score the cells of a queue until the queue is empty.
+
+        Raises the errors that the queue raises, and errors other than UserError that a worker reports at its start.
+        """
         try:
             async with asyncio.TaskGroup() as group:
                 await self._divide(queue, group)
@@ -186,7 +190,7 @@ class RayExecutor(RemoteExecutor):
                 return
             await worker.stop()
             self._give_back(worker, lost, queue)
-            logger.warning("%s; its dialogues are restarted", lost)
+            logger.warning("%s; %s", lost, AGAIN)
             if queue.is_over:
                 return
             self._begin(place)
@@ -227,7 +231,7 @@ async def _some(tasks: Iterable[asyncio.Task[Any]]) -> None:
 
 
 def _environment(config: RunConfig) -> dict[str, str]:
-    """Return the variables that agent and human need: for model servers, or named in `api_key_env` or `agent_env`."""
+    """Return the variables, if set, for model servers, and those that `api_key_env` or `agent_env` names."""
     arguments = (config.agent_args.get("api_key_env"), config.human_args.get("api_key_env"))
     names = {*SERVER_VARIABLES, *config.agent_env, *filter(None, arguments)}
     return {str(name): os.environ[str(name)] for name in names if str(name) in os.environ}

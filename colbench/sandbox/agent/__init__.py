@@ -1,8 +1,8 @@
 """The sandboxes of agents that run in their own process; they hide the files that contain tasks.
 
-`AgentSandbox` (`--agent-sandbox`) also blocks the network, except for one endpoint. `OpenSandbox`, the default for
-third-party Python agents, permits network access. Both use bubblewrap; see docs/agent-sandbox.md. The code that agents
-write as answers runs in a different sandbox, `colbench.sandbox.CodeSandbox`.
+`AgentSandbox` (`--agent-sandbox`) also blocks the network, except for one endpoint if `--agent-endpoint` is set.
+`OpenSandbox`, the default for third-party Python agents, permits network access. Both use bubblewrap; see
+docs/agent-sandbox.md. The code that agents write as answers runs in a different sandbox, `CodeSandbox`.
 """
 
 from __future__ import annotations

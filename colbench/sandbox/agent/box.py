@@ -85,9 +85,10 @@ class Sandbox(ABC):
 class AgentSandbox(Sandbox):
     """A sandbox in which an agent can reach only one endpoint, and can see only files of the system and its own files.
 
-    A file is the agent's own if a word of its command names the file. `endpoint`: None for no network at all.
-    `environment`: names of environment variables that the agent gets in addition to the usual ones; a file that the
-    value of such a variable names is also the agent's own. `named`: further words that may name such files.
+    The agent's own files are those that the words of its command name, and the installations of its programs; see
+    `find_view`. `endpoint`: None for no network at all. `environment`: names of environment variables that the agent
+    gets in addition to the usual ones; a file that the value of such a variable names is also the agent's own. `named`:
+    further words that may name such files.
     """
 
     def __init__(
@@ -127,10 +128,11 @@ class AgentSandbox(Sandbox):
 
 
 class OpenSandbox(Sandbox):
-    """A sandbox with network access and read-only access to every file except those with tasks.
+    """A sandbox with network access, and with read-only access to every file that is not in `hidden`.
 
-    `named`: words that may name files of the agent, which are visible even in /tmp or a hidden checkout. `writable`:
-    folders that the agent may write to, in addition to its own /tmp, /var/tmp and /run.
+    The agent gets its own /tmp, /var/tmp and /run, and does not see the files in those of the machine. `named`: words
+    that may name files of the agent, which are visible even in /tmp or a hidden checkout. `writable`: further folders
+    that the agent may write to.
     """
 
     def __init__(
@@ -157,7 +159,7 @@ class OpenSandbox(Sandbox):
         return f"the network; read access to every file except those with tasks; write access to {folders}"
 
     def _rules(self) -> dict[str, str]:
-        """Return the rule of each path; log a warning about each hidden file with hard links that stay visible."""
+        """Return the rule of each path; log a warning about each hidden file with hard links that may stay visible."""
         rules = super()._rules()
         for file in linked_outside(self._hidden, (path for path in rules if rules[path] == HIDE)):
             logging.getLogger("colbench").warning(

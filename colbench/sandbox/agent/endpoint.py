@@ -27,7 +27,7 @@ class Endpoint(Struct, frozen=True):
 def read_endpoint(text: str) -> Endpoint:
     """Return the host and port in HOST:PORT or in a URL; a URL without a port has the default port of http or https.
 
-    Raises UserError if the text has neither form, or if it has no host or port.
+    Raises UserError if the text has neither form, or if it lacks a host or a port other than 0.
     """
     address = text if "://" in text else f"//{text}"
     try:
@@ -38,7 +38,7 @@ def read_endpoint(text: str) -> Endpoint:
         host, port = "", None
     if not port or not _HOST.fullmatch(host):
         raise UserError(
-            f"--agent-endpoint: `{text}` is neither HOST:PORT nor a URL; write 127.0.0.1:8000 or "
-            "https://api.example.com"
+            f"--agent-endpoint: `{text}` does not give a valid host and port; write HOST:PORT or a URL, such as "
+            "127.0.0.1:8000 or https://api.example.com"
         )
     return Endpoint(host, port)

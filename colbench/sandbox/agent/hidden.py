@@ -37,7 +37,7 @@ class Hidden(Struct, frozen=True):
         return {place.name for place in self.places if (place / "__init__.py").is_file()}
 
     def holds(self, place: Path) -> bool:
-        """Return True if a path is hidden, or inside a hidden one."""
+        """Return True if a path is one of `places`, or inside one."""
         return any(place.is_relative_to(hidden) for hidden in self.places)
 
     def in_checkout(self, place: Path) -> bool:
@@ -48,13 +48,13 @@ class Hidden(Struct, frozen=True):
         return any(place.is_relative_to(checkout) for checkout in self.checkouts)
 
     def is_checkout(self, folder: Path) -> bool:
-        """Return True if a folder is a known checkout, or if one of its subfolders contains a hidden package."""
+        """Return True if a folder is a known checkout, or if a subfolder has an entry with a hidden package's name."""
         inner = (folder.glob(f"*/{name}") for name in self.packages)
         return folder in self.checkouts or any(any(found) for found in inner)
 
 
 def find_hidden(config: RunConfig, out: Path | None) -> Hidden:
-    """Find the files that contain tasks or dialogues about tasks; `out` is the run's folder."""
+    """Find the files that may contain tasks or dialogues about tasks; `out` is the run's folder, None without one."""
     packages = list(_packages())
     places = [
         *packages,
@@ -73,7 +73,7 @@ def find_hidden(config: RunConfig, out: Path | None) -> Hidden:
 def find_copies(hidden: Hidden, folders: Sequence[str]) -> list[str]:
     """Return further paths to hide: hard links to hidden files, and installed copies of hidden packages.
 
-    Hard links are searched for in `folders`; installed copies in `folders` and in /usr.
+    Hard links are searched for in `folders`; installed copies in the package folders of `folders` and of /usr.
     """
     installed = [f"{each}lib*/python*/*-packages" for each in ("", "local/", "envs/*/")]
     patterns = [f"{place}/{name}" for place in installed for name in hidden.packages]

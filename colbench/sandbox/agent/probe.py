@@ -25,36 +25,39 @@ _PRISONER = """
 import os, socket, sys
 host, hidden = sys.argv[1], sys.argv[2]
 endpoint, other = (int(port) for port in sys.argv[3:])
-with socket.create_connection((host, endpoint), timeout=10) as connection:
-    connection.sendall(b"walled in")
-    if connection.recv(64) != b"walled in":
-        sys.exit("it does not reach the endpoint")
-def connect(): socket.create_connection((host, other), timeout=10)
-def leave(): socket.socket(40, socket.SOCK_STREAM)
-def read(): open(hidden)
-def write(): open("/usr/colbench-self-test", "w")
-for attack in (connect, leave, read, write):
-    try:
-        attack()
-    except OSError:
-        continue
-    sys.exit("it could " + attack.__name__)
-if any(name.isdigit() and int(name) > 9 for name in os.listdir("/proc")):
-    sys.exit("it sees other processes")
+try:
+    with socket.create_connection((host, endpoint), timeout=10) as connection:
+        connection.sendall(b"walled in")
+        reply = connection.recv(64)
+except OSError as error:
+    sys.exit("the isolated test program cannot reach the endpoint: " + str(error))
+if reply != b"walled in":
+    sys.exit("the isolated test program reaches something else at the endpoint's address")
+attacks = {
+    "connect to another port": lambda: socket.create_connection((host, other), timeout=10),
+    "open a socket to the machine's host (AF_VSOCK)": lambda: socket.socket(40, socket.SOCK_STREAM),
+    "read a hidden file": lambda: open(hidden),
+    "write to /usr": lambda: open("/usr/colbench-self-test", "w"),
+}
 """
-
-
 _READER = """
 import os, sys
-for attack in (lambda: open(sys.argv[1]), lambda: open("/usr/colbench-self-test", "w")):
+attacks = {
+    "read a hidden file": lambda: open(sys.argv[1]),
+    "write to /usr": lambda: open("/usr/colbench-self-test", "w"),
+}
+"""
+_ATTACKING = """
+for what, attack in attacks.items():
     try:
         attack()
     except OSError:
         continue
-    sys.exit("it could read a hidden file or write to /usr")
+    sys.exit("the isolated test program could " + what)
 if any(name.isdigit() and int(name) > 9 for name in os.listdir("/proc")):
-    sys.exit("it sees other processes")
+    sys.exit("the isolated test program could see other processes")
 """
+"""The end of both test programs: try each of `attacks`, and exit with a message if one succeeds."""
 
 
 def why_not() -> str:
@@ -70,7 +73,7 @@ def why_not_open() -> str:
 def _reason(attempt: Callable[[], None]) -> str:
     try:
         attempt()
-    except (SandboxError, OSError, subprocess.TimeoutExpired) as error:
+    except (SandboxError, OSError) as error:
         return str(error)
     return ""
 
@@ -82,7 +85,7 @@ def _try() -> None:
         )
         Thread(target=_echo, args=(endpoint,), daemon=True).start()
         ports = [listener.getsockname()[1] for listener in (endpoint, other)]
-        python = [interpreter(), "-I", "-S", "-c", _PRISONER, "127.0.0.1"]
+        python = [interpreter(), "-I", "-S", "-c", _PRISONER + _ATTACKING, "127.0.0.1"]
         secret = Path(__file__).resolve()
         command = [*python, str(secret), *map(str, ports)]
         hidden = Hidden(places=(secret,), checkouts=())
@@ -93,20 +96,23 @@ def _try() -> None:
 
 def _try_open() -> None:
     secret = Path(__file__).resolve()
-    command = [interpreter(), "-I", "-S", "-c", _READER, str(secret)]
+    command = [interpreter(), "-I", "-S", "-c", _READER + _ATTACKING, str(secret)]
     _run(OpenSandbox(command, hidden=Hidden(places=(secret,), checkouts=())), command)
 
 
-def _run(box: Sandbox, command: Sequence[str]) -> None:
-    """Run a self-test in a sandbox. Raises SandboxError with the self-test's message if it fails."""
-    ended = subprocess.run(  # noqa: S603 - our own program
-        [*box.prefix(), *command],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        timeout=_SECONDS,
-        check=False,
-    )
+def _run(box: Sandbox, command: Sequence[str], seconds: float = _SECONDS) -> None:
+    """Run a self-test in a sandbox. Raises SandboxError, which gives the reason, if it fails or takes too long."""
+    try:
+        ended = subprocess.run(  # noqa: S603 - our own program
+            [*box.prefix(), *command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as cause:
+        raise SandboxError(f"the self-test did not end within {seconds:g} s") from cause
     said = ended.stderr.decode(errors="replace").strip().splitlines()
     if ended.returncode:
         raise SandboxError(

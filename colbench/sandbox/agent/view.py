@@ -1,7 +1,8 @@
 """The files that an isolated agent can see.
 
-In an `AgentSandbox`, these are the system, the installation of its program, and files named in its command
-(`find_view`). In an `OpenSandbox`, they are all files that are not hidden (`find_open_view`).
+In an `AgentSandbox`, these are the system, the installations of its programs, and files named in its command
+(`find_view`). In an `OpenSandbox`, they are all files that are not hidden, except in folders of which each agent has
+its own version, such as /tmp (`find_open_view`).
 """
 
 from __future__ import annotations
@@ -53,8 +54,9 @@ class View(Struct, frozen=True):
 def find_view(command: Sequence[str], named: Sequence[str], hidden: Hidden) -> View:
     """Return the files to show to an agent that `command` starts; `named` contains further possible file names.
 
-    A file is visible together with its folder. If the folder is shared (such as /tmp or the home folder) or is a
-    checkout with tasks, only the file is visible. Nothing inside hidden paths is visible.
+    These are system files, the programs among the words of `command` with their installations, and the files that the
+    other words and `named` name. Such a file is visible together with its folder. If the folder is shared (such as /tmp
+    or the home folder) or is a checkout with tasks, only the file is visible. Nothing inside hidden paths is visible.
     """
     programs = [program for word in command for program in _programs(word)]
     words = [*programs, *_places([*command[1:], *named])]
@@ -75,8 +77,8 @@ def find_open_view(named: Sequence[str], hidden: Hidden) -> View:
 
     The whole file tree is visible, except folders of which the agent gets its own version, such as /tmp. Some files are
     visible even there or inside hidden checkouts: those in `named`, the Python of this process, the ColBench packages
-    without tasks, and the programs in `TOOLS`. So is the current folder, unless it is a shared folder or in a hidden
-    checkout.
+    without tasks, the programs in `TOOLS`, and the list of name servers. So is the current folder, unless it is a
+    shared folder or in a hidden checkout.
     """
     places = [place for word in _places(named) for place in _with_neighbors(word, hidden)]
     here = Path.cwd()
@@ -148,8 +150,8 @@ def _places(words: Sequence[str]) -> Iterator[Path]:
 def _shown_with(path: Path, hidden: Hidden) -> Iterator[Path]:
     """Yield the paths to show for a file or folder.
 
-    A file is shown with its folder. If this folder is shared by all or is a checkout, only the file is shown.
-    The Node.js packages in the folders above a file are also shown.
+    A file is shown with its folder. If this folder is shared by all or is a checkout, only the file is shown. Such a
+    folder itself is not shown. The Node.js packages in the folders above a file are also shown.
     """
     real = path.resolve()
     for place in dict.fromkeys((path, real)):

@@ -32,7 +32,7 @@ LIMITS = Limits(cpu_seconds=0.2, wall_seconds=0.8)
 BUDGET_SECONDS = 15.0
 """Time limit of an attack: all calls in both modes at their limits, doubled for a loaded machine."""
 BUDGET_BYTES = 400 << 20
-"""Allowed memory growth of the harness."""
+"""Allowed growth of the harness's memory during all attacks together."""
 _LATE = "ran out of time"
 LANES = 4
 """Number of concurrent attacks."""
@@ -93,7 +93,8 @@ async def attack_sandbox(
 
     `judge` builds the scorer on a sandbox. `tier` is the sandbox's tier, by default the strongest that works.
     `allow_unsafe` permits the tier that only limits resources. `on_found` is called with each finding. Attacks that try
-    to hang run first because they take longest. Raises UserError if the tier does not work on this machine.
+    to hang run first because they take longest. Raises UserError if the tier is unknown, is not permitted, or does not
+    work on this machine.
     """
     findings: list[Finding] = []
     waiting = iter(
@@ -153,7 +154,7 @@ class _Lane:
             faults = [f"the harness failed: {type(error).__name__}: {error}"]
         took = time.monotonic() - started
         if took > BUDGET_SECONDS:
-            faults.append(f"took {took:.1f} s")
+            faults.append(f"took {took:.1f} s instead of at most {BUDGET_SECONDS:g} s")
         if harm := await waiting:
             faults.append(f"an honest answer that waited behind the attack {harm}")
         if harm := await self._harm():
@@ -216,11 +217,12 @@ class _Footprint:
 
     def _faults(self, processes: frozenset[int]) -> Iterator[str]:
         if left := len(processes - self._processes):
-            yield f"{left} processes left over"
+            yield f"processes left over: {left}"
         if gone := len(self._processes - processes):
-            yield f"{gone} sandbox processes died"
+            yield f"sandbox processes that died: {gone}"
         if (growth := _peak_bytes() - self._peak) > BUDGET_BYTES:
-            yield f"the harness grew by {growth >> 20} MiB"
+            most = BUDGET_BYTES >> 20
+            yield f"the harness's memory grew by {growth >> 20} MiB instead of at most {most} MiB"
 
 
 def _peak_bytes() -> int:

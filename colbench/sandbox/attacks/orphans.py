@@ -32,7 +32,7 @@ def adopting_orphans() -> Iterator[None]:
 
 
 def descendants(process: int) -> frozenset[int]:
-    """Return the living descendants of a process."""
+    """Return the IDs of the living descendants of a process."""
     parents = dict(_parents())
     found = {process}
     while more := {child for child, parent in parents.items() if parent in found} - found:
@@ -49,7 +49,7 @@ def _parents() -> Iterator[tuple[int, int]]:
 
 
 def memory_of(processes: frozenset[int]) -> int:
-    """Return the memory of these processes in bytes, without mapped files. Shared memory counts for each process."""
+    """Return the memory of these processes in bytes, without mapped files. Shared memory counts once per process."""
     kilobytes = 0
     for process in processes:
         with contextlib.suppress(OSError):

@@ -34,10 +34,7 @@ def find_browser(explicit: str | None = None) -> Path:
     if no browser is found, or if Playwright, which controls the browser, is not installed.
     """
     if find_spec("playwright") is None:
-        raise UserError(
-            f"rendering needs Playwright, which is not installed: {_INSTALL}; "
-            "`colbench doctor` lists everything that is missing"
-        )
+        raise UserError(f"rendering needs Playwright, which is not installed; run {_INSTALL}")
     named = {"--browser": explicit, "COLBENCH_BROWSER": os.environ.get("COLBENCH_BROWSER")}
     for source, name in named.items():
         if name:

@@ -33,7 +33,7 @@ async def check_fonts(browser: Browser) -> None:
         if fonts != [expected]:
             raise RenderError(
                 f"the browser has no usable fonts: {family} is drawn with "
-                f"{' and '.join(fonts) or 'none'} instead of ColBench's {expected}; the browser must "
+                f"{' and '.join(fonts) or 'no font'} instead of ColBench's {expected}; the browser must "
                 "be able to read ColBench's files, which snap and flatpak packages cannot"
             )
 

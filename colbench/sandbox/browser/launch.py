@@ -90,7 +90,7 @@ class Launcher:
     async def start(self, playwright: Playwright) -> tuple[Browser, int]:
         """Start a browser, and return it with the ID of its topmost process.
 
-        Raises RenderError, which contains the browser's last output, if the browser does not start.
+        Raises RenderError, which gives the reason, if the browser does not start.
         """
         from playwright.async_api import Error, TimeoutError
 

@@ -1,4 +1,4 @@
-"""The rendering of pages for the rest of ColBench: one async method on top of browser, limits and store."""
+"""The renderer: the pictures of pages, made by browsers within limits, and kept in a store."""
 
 from __future__ import annotations
 
@@ -195,10 +195,11 @@ class Renderer:
             async with self._open_pool.own() as chromium:
                 await visit(chromium, assets.prepare(""), window, self._limits)
         except (TimeoutError, VariesError, Error) as cause:
-            seconds = self._limits.wall_seconds
+            fault = f"not rendered in {self._limits.wall_seconds:g} s"
+            if not isinstance(cause, TimeoutError):
+                fault = f"not rendered reliably ({type(cause).__name__})"
             raise RenderError(
-                f"even an empty page was not rendered in {seconds:g} s; the machine is overloaded",
-                kind="timeout",
+                f"even an empty page was {fault}; the machine is overloaded", kind="timeout"
             ) from cause
 
 

@@ -137,8 +137,8 @@ class _Launch:
     def _pass_on(self, number: int, _: object) -> None:
         """Pass SIGTERM on to the agent, so that it has time to end. The sandbox's process 1 would ignore the signal.
 
-        Exit at once if the parent of this process has died, or the agent is not started. Kill bubblewrap if the agent
-        cannot be signaled.
+        Exit at once if the parent of this process has died, or if bubblewrap is not started yet. Kill bubblewrap if the
+        agent cannot be signaled.
         """
         if os.getppid() != self._parent:
             os._exit(128 + number)

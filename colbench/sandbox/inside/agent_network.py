@@ -56,7 +56,10 @@ def listen(process: int, host: str, port: int) -> socket.socket:
         said, files, _flags, _address = socket.recv_fds(ours, 1024, 1)
     os.waitpid(child, 0)
     if not files:
-        raise OSError(f"the endpoint cannot be reached: {said.decode()}")
+        why = said.decode() or "the process that opens the socket ended"
+        raise OSError(
+            f"the sandbox cannot listen at the endpoint's address ({host}, port {port}): {why}"
+        )
     return socket.socket(fileno=files[0])
 
 

@@ -1,7 +1,7 @@
 """A shifted clock for the second run of a reference, to find values that depend on the time.
 
 Only the common Python functions for time are shifted. If a reference reads the time in another way, its values differ
-because time passes between the two runs.
+only if the short time between the two runs changes them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 
 def shift_clock(seconds: float) -> None:
-    """Move `time` and `datetime` ahead in this process."""
+    """Move the clock of `time` and `datetime` ahead by `seconds` in this process."""
     _shift_time(seconds)
     _shift_datetime(timedelta(seconds=seconds))
 

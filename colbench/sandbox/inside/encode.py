@@ -2,8 +2,8 @@
 
 None, bool, int (up to `PLAIN_BITS`), float, str and list are plain JSON; everything else is an object with one key, its
 tag. An instance of a subclass of list is encoded as a list, through the methods of list, so that methods that the
-subclass overrides do not run; the same holds for other types. Values that are not data (functions, iterators, objects
-of the answer's own classes) become `{"opaque": type name}`, which is not equal to anything.
+subclass overrides do not run; the same holds for most other types. Values that are not data (functions, iterators,
+other objects of the answer's own classes) become `{"opaque": type name}`, which is not equal to anything.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from typing import Any
 CANDIDATE = "answer"
 """Name of the candidate's module. Classes with this module are not importable, whatever the candidate puts into it."""
 MAX_NODES = 200_000
+"""Maximum number of elements in all containers of a value."""
 MAX_DEPTH = 100
 MAX_BYTES = 1 << 20
+"""Maximum length of the encoded value, which is ASCII."""
 PLAIN_BITS = 64
 """Maximum length in bits of an integer written in decimal. Longer ones are hexadecimal, which takes linear time."""
 

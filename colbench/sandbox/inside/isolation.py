@@ -1,7 +1,7 @@
 """The isolation of the fork server by the mechanisms of its tier, once, before any candidate runs.
 
-`enter` comes first and moves the process into namespaces, unless bubblewrap has already done so. `confine` comes after
-the server's last import and restricts the process permanently.
+`enter` comes first; in a tier with namespaces but without bubblewrap, it moves the process into them. `confine` comes
+after the server's last import and restricts the process permanently.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def confine(setup: dict[str, Any]) -> None:
     """Forbid this process permanently to gain privileges, and unprivileged processes to trace it.
 
     In the namespaces of `enter`, also drop all capabilities. With Landlock, also restrict the process to reading the
-    visible paths. Raises OSError if the kernel refuses.
+    visible paths and packages. Raises OSError if the kernel refuses.
     """
     prctl(_PR_SET_DUMPABLE, 0)
     prctl(_PR_SET_NO_NEW_PRIVS, 1)
@@ -42,7 +42,7 @@ def confine(setup: dict[str, Any]) -> None:
 
 
 def die_with_parent() -> None:
-    """Have the kernel kill this process when its parent dies."""
+    """Have the kernel kill this process when its parent dies; exit if the parent dies in the meantime."""
     parent = os.getppid()
     prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:

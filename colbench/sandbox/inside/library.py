@@ -21,7 +21,10 @@ _TERMINAL = ("_test", "xx", "_xx", "_tkinter", "_curses", "readline", "nis", "_c
 
 
 def hold_library() -> None:
-    """Read the standard library's Python modules into memory and import its extensions; later imports need no file."""
+    """Read the standard library's Python modules into memory and import its extensions; later imports need no file.
+
+    A few modules are left out, such as tests and tkinter.
+    """
     held = dict(_modules(sysconfig.get_path("stdlib")))
     read = SourceFileLoader.get_data
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pkgutil
 import sys
 from collections.abc import Iterable, Sequence
 from importlib.abc import MetaPathFinder
@@ -32,6 +34,19 @@ class ShownPackages(MetaPathFinder):
         return MetadataPathFinder.find_distributions(own)
 
 
-def show_packages(names: Iterable[str], folders: Sequence[str]) -> None:
-    """Make the top-level modules `names` importable from `folders`."""
+def show_packages(names: Iterable[str], folders: Sequence[str], paths: Sequence[str]) -> None:
+    """Make the top-level modules `names` importable from `folders`. `paths`: the packages' paths in these folders."""
     sys.meta_path.append(ShownPackages(names, folders))
+    _list_folders(folders, paths)
+
+
+def _list_folders(folders: Sequence[str], paths: Sequence[str]) -> None:
+    """Have Python's finders cache the contents of the folders around `paths`, because Landlock forbids it later."""
+    known: set[str] = set()
+    around = {os.path.dirname(path) for path in paths}
+    while around:
+        known |= around
+        for folder in around:
+            if (finder := pkgutil.get_importer(folder)) is not None:
+                finder.find_spec("none", None)
+        around = {os.path.dirname(folder) for folder in around - {*folders}} - known

@@ -3,7 +3,8 @@
 No safe tier lets a candidate create a file, and one tier does not even let it open a file. So that the same programs
 work in all tiers, `open` and the most common functions of `os` that take a path are replaced in every tier. Files in
 /tmp, the working folder, are anonymous files (memfd_create(2)). A path that is neither in /tmp nor in the visible part
-of the host does not exist. This is not a security barrier: the kernel still stops code that bypasses these functions.
+of the host does not exist. This is not a security barrier: in safe tiers, the kernel stops code that bypasses these
+functions.
 """
 
 # ruff: noqa: ARG002, PLR0917  # the signatures are those of `os` and `io`
@@ -26,7 +27,7 @@ _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes] | int
 
 
 class Scratch:
-    """The files in memory, by path, and replacements for functions in `os` and `io` that use these files.
+    """The files in memory, by path, and functions that use these files and replace functions in `os` and `io`.
 
     Of the host's files, only those under the paths in `visible` can be read. `held` maps the paths of host files to
     their contents, for a sandbox tier in which files cannot be opened. Opening a file in memory for reading gives a

@@ -77,7 +77,8 @@ message goes to an address, limits are only read, and anonymous files have neith
 def machine_code(machine: str) -> int:
     """Return the kernel's code for a machine. Raises OSError for a machine without a system call table."""
     if machine not in _ARCHITECTURE:
-        raise OSError(errno.ENOSYS, f"no system call table for {machine}")
+        known = " or ".join(_ARCHITECTURE)
+        raise OSError(errno.ENOSYS, f"the sandbox needs a processor of type {known}, not {machine}")
     return _ARCHITECTURE[machine]
 
 

@@ -1,10 +1,10 @@
-"""The fork server: one process for each worker, which forks one child for each candidate.
+"""The fork server: one process for each worker, which forks a child for each job that the harness sends.
 
 The server never sees a job. The harness passes it the socket on which a job waits; the child reads the job and answers
 there, so the server's memory contains nothing of one candidate that another candidate could find. On the control
 socket, the harness first sends the setup, which the server answers with `ready` or `failed`. Then the harness sends
 `run` with the socket of each job, which the server answers with the reason why the child ended and its exit status. To
-cancel a job, the harness closes the job's socket.
+cancel a job, the harness closes its end of the job's socket.
 
 All calls of a child share the budget of one call: CPU time, wall-clock time, threads started. Every call that the child
 finishes has therefore stayed within the budget, whatever the child reports.
@@ -34,21 +34,27 @@ from .thread_count import ThreadCount
 _NULL = 0
 """Descriptor of standard input, which is /dev/null."""
 _CORES = len(os.sched_getaffinity(0))
+_MOST_SETUP = 1 << 18
+"""Maximum size of the setup message in bytes, which is more than such a socket can transfer by default."""
 _SHORTEST_WAIT = 0.01
 _FORK_SECONDS = 10.0
 """Seconds for which a fork is retried while the machine or the user has no free process."""
 
 
 def main(control_descriptor: int) -> None:
-    """Set up as the harness specifies, then serve until the harness closes the control socket."""
+    """Set up as the harness specifies, then serve until the harness closes the control socket.
+
+    If the setup fails, send the reason and return.
+    """
     control = socket.socket(fileno=control_descriptor)
     control.set_inheritable(False)
-    setup = json.loads(control.recv(1 << 16))
+    setup = json.loads(control.recv(_MOST_SETUP))
     try:
         isolation.enter(setup)
         server = Server(control, setup)
     except Exception as error:
-        control.send(f"failed {type(error).__name__}: {error}".encode())
+        reason = f"{type(error).__name__}: {error}".removesuffix(": ")
+        control.send(f"failed {reason}".encode())
         return
     control.send(b"ready")
     server.serve()
@@ -69,7 +75,7 @@ class Server:
         if not setup["files"]:
             hold_library()
             held.update(zone_files())
-        show_packages(setup["package_names"], setup["package_folders"])
+        show_packages(setup["package_names"], setup["package_folders"], setup["packages"])
         for name in setup["preload"]:
             importlib.import_module(name)
         candidate.warm_up(self.scratch)
@@ -121,7 +127,7 @@ class Server:
             os._exit(0)
 
     def watch(self, child: int, connection: int) -> str:
-        """Wait for the child to end; kill it if it uses up its budget or the harness hangs up.
+        """Wait for the child to end; kill it if it uses up its budget, or if a socket is closed or shut down.
 
         Return the reason why the child was killed; "" if the child ended by itself.
         """
@@ -150,7 +156,7 @@ class Server:
     def attend(self, ready: dict[int, int]) -> str:
         """Let a waiting thread start. Return the reason why the child must be killed; "" if it may continue.
 
-        The reason is `threads` if the child has started too many, or `hung-up` if the harness has closed a socket.
+        The reason is `threads` if the child has started too many, or `hung-up` if a socket was closed or shut down.
         """
         if self.threads and self.threads.descriptor in ready:
             if self.threads.started == self.most_threads:
@@ -195,7 +201,7 @@ def _thread_count() -> ThreadCount | None:
 
 
 def _cpu_seconds(process: int) -> float:
-    """Return the CPU seconds of all threads of another process; see clock_getcpuclockid(3)."""
+    """Return the CPU seconds of all threads of another process, 0 if it has ended; see clock_getcpuclockid(3)."""
     try:
         return time.clock_gettime((~process << 3) | 2)
     except OSError:

@@ -40,7 +40,7 @@ _COLUMN = {"x86_64": 0, "aarch64": 1}
 
 
 def numbers(table: str, machine: str) -> dict[str, int]:
-    """Return the numbers of a table's calls on this machine. Raises KeyError for any other machine."""
+    """Return the numbers of a table's calls by name. Raises KeyError if the machine is not `x86_64` or `aarch64`."""
     column = _COLUMN[machine]
     entries = (entry.split() for entry in table.split(","))
     return {name: int(places[column]) for name, *places in entries if places[column] != "-"}

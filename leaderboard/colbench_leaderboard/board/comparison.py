@@ -66,6 +66,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     None for fewer than 6 tasks.
     """
     words: str
+    """The verdict, the difference in success (without a success metric, in value), and its p-value in a sentence."""
 
 
 def separable(results: Results, one: str, other: str) -> bool:

@@ -92,9 +92,12 @@ class Results:
                 raise DataError(f"entry {bundle} has the task {score.task_id!a}, {OTHERS}")
             rows[self._index[score.task_id]].append(score)
         for task, row in zip(self.tasks, rows, strict=True):
-            if len(row) != len(rows[0]) or not row:
+            if not row:
+                raise DataError(f"entry {bundle} lacks the task {task!a}, {OTHERS}")
+            if len(row) != len(rows[0]):
                 raise DataError(
-                    f"entry {bundle} has {len(row)} trials of the task {task!a}, {OTHERS}"
+                    f"entry {bundle} has {len(row)} trials of the task {task!a}, but {len(rows[0])} of the task "
+                    f"{self.tasks[0]!a}; verify it again with `colbench leaderboard rescore`"
                 )
         self._cells[bundle] = {
             name: np.array([[_number(getattr(cell, name)) for cell in row] for row in rows])
@@ -158,7 +161,7 @@ class Results:
 def make_results(domain: str, entries: Iterable[tuple[str, Iterable[CellScore]]]) -> Results:
     """Build the results of a board from the digest and the scores of each entry.
 
-    Raises DataError if the tasks of the entries differ.
+    Raises DataError if the tasks of the entries differ, or if an entry has different numbers of trials of its tasks.
     """
     bounds = get_domain(domain).primary.bounds
     results = Results((), bounds)

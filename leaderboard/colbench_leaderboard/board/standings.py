@@ -54,8 +54,8 @@ RERUN_DIFFERS = Finding(
 def read_standings(store: Path, head: str | None = None) -> Standings:
     """Read the standings of a store from the log and from the files that the log names by hash.
 
-    `head`: the hash of the log's last line at an earlier time. Raises DataError if the log is inconsistent or no longer
-    contains that line, or if a file is missing or does not match its hash.
+    `head`: the hash of the log's last line at an earlier time. Raises DataError if the log is inconsistent or lacks
+    that line, if a file is missing or does not match its hash, or if the entries of a board have different tasks.
     """
     log = read_log(store, head)
     first = {record.bundle: record for record in log.records if record.decision == "accepted"}

@@ -1,8 +1,8 @@
 """Bundles as `.tar.gz` archives: written reproducibly, and unpacked as a stream without trusting the content.
 
-Unpacking accepts archives from `write` and from common tools. An archive must be exactly one gzip stream. It may
-contain only plain files and folders, with short names: no links, devices, sparse files or extended headers. Its
-unpacked size is limited.
+Unpacking accepts the archives of `write`, and those of other tools that follow the same rules. An archive must be
+exactly one gzip stream. It may contain only plain files and folders, with short names: no links, devices, sparse files
+or extended headers. Its unpacked size is limited.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ARCHIVE = ".tar.gz"
 BLOCK = 512
 CHUNK = 1 << 16
 MOST_RATIO = 100
-"""Maximum ratio of unpacked to packed size, checked beyond `FREE` bytes."""
+"""Maximum ratio of the bytes unpacked so far to the packed bytes read so far, checked beyond `FREE` unpacked bytes."""
 FREE = 16 << 20
 """Number of unpacked bytes up to which the ratio is not checked."""
 KINDS = {
@@ -37,7 +37,7 @@ KINDS = {
 def unpack(archive: Path, folder: Path) -> None:
     """Unpack an archive into an empty folder.
 
-    Raises Refused (`archive.…`) if the archive breaks a rule, DataError if it cannot be read.
+    Raises Refused (`archive.…`) if the archive breaks a rule, DataError if it cannot be opened.
     """
     for name in FOLDERS:
         (folder / name).mkdir()
@@ -85,9 +85,9 @@ class Header(NamedTuple):
 class Expanded:
     """A reader of the decompressed content of a gzip stream.
 
-    `read` raises Refused: `archive.size` if the content has more than `most` bytes, `archive.ratio` if it has more than
-    `FREE` bytes and more than `ratio` times the packed size, `archive.damaged` if the input is not exactly one whole
-    gzip stream.
+    `read` raises Refused: `archive.size` if the content has more than `most` bytes; `archive.ratio` if the content so
+    far has more than `FREE` bytes and more than `ratio` times the packed bytes read so far; `archive.damaged` if the
+    input is not exactly one whole gzip stream.
     """
 
     def __init__(self, packed: BinaryIO, *, most: int, ratio: int) -> None:
@@ -115,7 +115,9 @@ class Expanded:
             try:
                 part = self._gzip.decompress(fresh, size)
             except zlib.error as cause:
-                raise Refused("archive.damaged", f"not a gzip archive: {cause}") from cause
+                raise Refused(
+                    "archive.damaged", f"damaged, or not a gzip archive: {cause}"
+                ) from cause
             self._watch(len(part))
             if part:
                 return part
@@ -128,7 +130,8 @@ class Expanded:
         if self._made > self._most:
             raise Refused("archive.size", f"more than {self._most} bytes when expanded")
         if self._made > FREE and self._made > self._ratio * self._taken:
-            raise Refused("archive.ratio", f"it expands to more than {self._ratio} times its size")
+            message = f"the part read so far expands to more than {self._ratio} times its size"
+            raise Refused("archive.ratio", message)
 
 
 def _members(stream: Expanded) -> Iterator[Header]:
@@ -171,7 +174,9 @@ def _header(block: bytes) -> Header:
     if kind not in (b"0", b"\0", b"5"):
         what = KINDS.get(kind, "neither a plain file nor a folder")
         rule = "archive.link" if kind in (b"1", b"2") else "archive.kind"
-        hint = "" if kind in KINDS else "; `colbench submit pack --out X.tar.gz` makes an archive"
+        hint = (
+            "" if kind in KINDS else "; `colbench submit pack --out X.tar.gz` makes a valid archive"
+        )
         raise Refused(rule, f"it is {what}{hint}", file=name)
     size = _octal(block[124:136], name)
     if kind == b"5" and size:

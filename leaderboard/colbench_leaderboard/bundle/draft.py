@@ -1,4 +1,4 @@
-"""The draft of a bundle: the parts of a run that would be published, or all reasons why the run cannot be published."""
+"""The draft of a bundle: the parts of a run to publish. Making the draft checks whether the run can be published."""
 
 from __future__ import annotations
 
@@ -14,18 +14,14 @@ from colbench.cells import plan
 from colbench.config import digest
 from colbench.errors import UserError
 from colbench.flags import command_flags
+from colbench.redaction import public_spec
 from colbench.rollout import Rollout, cell_key
 from colbench.rollout_file import StoredRollouts
 from colbench.run_folder import RunFolder, RunRecord
 from colbench.selection import recorded_tasks
 from colbench.task import Task
 from colbench_leaderboard.bundle.lock_rules import model_name, size_flaws, text_flaws, uses_model
-from colbench_leaderboard.bundle.redaction import (
-    PublicRecord,
-    names_home,
-    public_record,
-    public_spec,
-)
+from colbench_leaderboard.bundle.redaction import PublicRecord, names_home, public_record
 from colbench_leaderboard.bundle.schema import Lock, LockedTasks, Submission
 from colbench_leaderboard.bundle.submission import MODEL_TABLE, template
 from colbench_leaderboard.bundle.tracks import departures
@@ -55,9 +51,9 @@ def draft(run: Path, submission: Submission, *, meta: str = "submission.toml") -
     `run`: the run's folder. `meta`: the submission's file, for messages.
 
     Raises DataError if the folder is not a run or the tasks have changed since the run. Raises UserError if the tasks
-    belong to several domains. Raises UserError, with all reasons, if the run mixes configurations, lacks dialogues, was
-    made with `told="all"`, breaks the track's rules or a rule for locks, or uses a model although the submission names
-    no model.
+    belong to several domains. Raises UserError, with all reasons, if the run mixes configurations, its `run.json` was
+    edited, dialogues are missing or unfinished, it was made with `told="all"`, it breaks the track's rules or a rule
+    for locks, or it uses a model although the submission names no model.
     """
     folder = RunFolder(run)
     record = folder.record()
@@ -73,7 +69,7 @@ def draft(run: Path, submission: Submission, *, meta: str = "submission.toml") -
     if submission.track == "standard" and (reasons := departures(lock)):
         listed = "".join(f"\n    {reason}" for reason in reasons)
         flaws.append(
-            f'it does not qualify for the track "standard", only for "open" (set `track`):{listed}'
+            f'it does not qualify for the track "standard"; in {meta}, set `track = "open"`:{listed}'
         )
     if uses_model(lock) and not submission.models:
         flaws.append(_unnamed_model(record.config.agent, meta))
@@ -94,12 +90,26 @@ def draft(run: Path, submission: Submission, *, meta: str = "submission.toml") -
 
 
 def run_template(run: Path) -> str:
-    """Return a submission.toml to fill in, whose track and model suit the run in a folder."""
+    """Return a submission.toml to fill in, whose track and model suit the run in a folder.
+
+    Raises DataError if the folder is not a run or the tasks have changed since the run, and UserError if the tasks
+    belong to several domains.
+    """
     folder = RunFolder(run)
     record = folder.record()
     domain = _domain(recorded_tasks(folder, record))
     lock = _lock(record, public_record(record), domain)
     return template(departures(lock), model_name(lock))
+
+
+def unfinished(run: Path) -> str:
+    """Return how many dialogues of a run must still be run before it can be submitted, and the command; "" if none.
+
+    Raises DataError if the folder is not a run or the tasks have changed since the run.
+    """
+    folder = RunFolder(run)
+    record = folder.record()
+    return "".join(_unfinished(record, run, recorded_tasks(folder, record), _read(folder, record)))
 
 
 def _keys(tasks: Sequence[Task], record: RunRecord) -> Iterator[str]:
@@ -221,6 +231,6 @@ def _unfinished(record: RunRecord, run: Path, tasks: Sequence[Task], held: _Held
     whole = replace(config, shard=None)
     command = shlex.join(["colbench", "eval", *command_flags(whole), "--out", str(run)])
     return [
-        f"{len(missing)} of {len(tasks) * config.trials} dialogues are missing: {named}{more}. "
+        f"{len(missing)} of {len(tasks) * config.trials} dialogues are missing or unfinished: {named}{more}. "
         f"To run them:\n    {command}"
     ]

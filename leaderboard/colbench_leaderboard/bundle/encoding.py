@@ -16,7 +16,7 @@ DEEPEST = 16
 
 
 def canonical(value: Any) -> bytes:
-    """Encode a value as one line of UTF-8 JSON with sorted keys and no spaces."""
+    """Return a value as UTF-8 JSON with sorted keys, and without whitespace between keys and values or at the end."""
     return msgspec.json.encode(msgspec.to_builtins(value), order="sorted")
 
 
@@ -29,7 +29,7 @@ def decode(content: bytes, kind: type[T], *, most: int, file: str, line: int | N
     """Decode canonical JSON of at most `most` bytes.
 
     Raises Refused: `json.size`, `json.text`, `json.malformed`, `json.number`, `json.duplicate-key`, `json.depth`,
-    `json.canonical`, and `schema.KIND` if the value does not fit the type `kind`.
+    `json.canonical`, and `schema.KIND` (KIND: the type's name in lower case) if the value does not fit the type `kind`.
     """
     if len(content) > most:
         raise Refused(
@@ -70,7 +70,11 @@ def _diagnosis(
 
 
 def _flaw(content: bytes) -> tuple[str, str] | None:
-    """Return the broken rule and a message if a text is not valid JSON, else None. The schema is not checked."""
+    """Return the broken rule and a message if a text breaks a rule that holds for all values, else None.
+
+    These rules require UTF-8, valid JSON without NaN and infinite numbers, no key twice in an object, and no more
+    levels and digits than Python can parse. The schema and the canonical form are not checked.
+    """
     flaw: tuple[str, str] | None = None
     try:
         json.loads(content.decode("utf-8"), object_pairs_hook=_pairs, parse_constant=_constant)
@@ -90,12 +94,12 @@ def _flaw(content: bytes) -> tuple[str, str] | None:
 def _unlike(cause: Exception | None, kind: type) -> tuple[str, str]:
     if cause is None:
         how = (
-            "sorted keys, no whitespace, no default values (except in submission.json and lock.json), and every value "
-            "in its shortest form"
+            "sorted keys, no whitespace, and every value in its shortest form; default values are written in "
+            "submission.json and lock.json, and left out elsewhere"
         )
         return "json.canonical", f"not canonical JSON, which has {how}"
     if "out of range" in str(cause):
-        return "json.number", "a number that is too large"
+        return "json.number", "a number that is out of range"
     return f"schema.{kind.__name__.lower()}", str(cause)
 
 

@@ -60,7 +60,8 @@ def plain_files(folder: Path) -> set[str]:
                     total += _require_plain(name, found)
                     add_name(name, names)
     if total > MOST_BYTES:
-        raise Refused("archive.size", f"{total} bytes; at most {MOST_BYTES} are allowed")
+        message = f"all files together have {total} bytes; at most {MOST_BYTES} are allowed"
+        raise Refused("archive.size", message)
     for name in (SUBMISSION, LOCK, MANIFEST, trajectory_file(0)):
         if name not in names:
             raise Refused("archive.missing", "missing from the bundle", file=name)
@@ -68,7 +69,7 @@ def plain_files(folder: Path) -> set[str]:
 
 
 def open_file(folder: Path, name: str) -> BufferedReader:
-    """Open a file of a bundle. Raises Refused (`archive.link`) if it is a link, DataError if it cannot be read."""
+    """Open a file of a bundle. Raises Refused (`archive.link`) if it is a link, DataError if it cannot be opened."""
     try:
         return os.fdopen(os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW), "rb")
     except OSError as cause:
@@ -123,10 +124,10 @@ def parse_manifest(content: bytes) -> dict[str, str]:
         found = MANIFEST_LINE.fullmatch(line)
         name = found[2].decode() if found else ""
         if found is None or not NAMES.fullmatch(name) or name == MANIFEST:
-            message = "not `SHA256  PATH` of a file of the bundle"
+            message = "not `SHA256  PATH`, where PATH is another file of a bundle"
             raise Refused("manifest.malformed", message, file=MANIFEST, line=number)
         if name <= before:
-            message = "the files are not sorted, or one appears twice"
+            message = f"{name} appears twice" if name == before else f"{name} must precede {before}"
             raise Refused("manifest.order", message, file=MANIFEST, line=number)
         digests[name] = found[1].decode()
         before = name

@@ -1,4 +1,4 @@
-"""Packing a draft into a bundle: the same run and the same submission give the same bytes."""
+"""Packing a draft into a bundle: the same run and the same submission give the same files, byte for byte."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from colbench.errors import UserError
+from colbench.redaction import scrub
 from colbench.rollout import Rollout
 from colbench_leaderboard.bundle import archive
 from colbench_leaderboard.bundle.draft import Draft
@@ -16,7 +17,7 @@ from colbench_leaderboard.bundle.encoding import canonical
 from colbench_leaderboard.bundle.files import manifest, trajectory_file
 from colbench_leaderboard.bundle.plain_text import strings
 from colbench_leaderboard.bundle.read import read_bundle
-from colbench_leaderboard.bundle.redaction import find_secret, scrub
+from colbench_leaderboard.bundle.redaction import find_secret
 from colbench_leaderboard.bundle.refused import Refused
 from colbench_leaderboard.bundle.schema import BLOBS, LOCK, MANIFEST, PER_FILE, SUBMISSION
 from colbench_leaderboard.bundle.trajectories import to_trajectory
@@ -28,9 +29,10 @@ OTHER_ARCHIVES = {".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz", ".zip", "
 def pack(draft: Draft, out: Path) -> str:
     """Write the bundle and return its digest; the bundle is an archive if `out` ends in `.tar.gz`, else a folder.
 
-    The bundle is checked as a receiver would check it, and then moved to `out`; if `out` already is this bundle, it
-    stays unchanged. Raises UserError if `out` cannot be written, is something else, or has a suffix in
-    `OTHER_ARCHIVES`, if the bundle seems to contain a secret, or if a receiver would refuse the bundle.
+    The files are checked as a receiver checks them (see `read_bundle`), but not compared with the tasks. The bundle is
+    then moved to `out`; if `out` already is this bundle, it stays unchanged. Raises UserError if `out` cannot be
+    written, is something else, or has a suffix in `OTHER_ARCHIVES`, if the bundle seems to contain a secret, or if its
+    files break a rule. Raises DataError if `out` exists and cannot be opened.
     """
     if out.suffix.lower() in OTHER_ARCHIVES and not out.name.endswith(archive.ARCHIVE):
         raise UserError(
@@ -41,7 +43,9 @@ def pack(draft: Draft, out: Path) -> str:
         out.parent.mkdir(parents=True, exist_ok=True)
         scratch = tempfile.TemporaryDirectory(prefix=".colbench-pack-", dir=out.parent)
     except OSError as cause:
-        raise UserError(f"--out {out}: cannot be written: {cause.strerror}") from cause
+        raise UserError(
+            f"--out {out}: the folder {out.parent} cannot be created or written: {cause.strerror}"
+        ) from cause
     with scratch:
         writer = _Writer(Path(scratch.name) / "bundle")
         writer.fill(draft)
@@ -108,13 +112,13 @@ def _require_no_secret(value: object, where: str) -> None:
     if what := find_secret("\n".join(strings(msgspec.to_builtins(value)))):
         raise UserError(
             f"{where} contains what looks like {what}; nothing was written. A bundle is public: "
-            "make sure that the run contains no secrets, and revoke any secret that was in a "
+            "correct the submission, or run again without the secret, and revoke any secret that was in a "
             "transcript"
         )
 
 
 def _digest(made: Path) -> str:
-    """Return the digest of a new bundle. Raises UserError if a receiver would refuse it."""
+    """Return the digest of a new bundle. Raises UserError if its files break a rule of `read_bundle`."""
     try:
         with read_bundle(made) as bundle:
             bundle.check_cells()

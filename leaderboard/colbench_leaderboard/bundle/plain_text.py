@@ -13,7 +13,8 @@ from colbench_leaderboard.bundle.schema import SUBMISSION, Submission
 
 LINK = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]+)?(?:/[^\s<>\"'`\\]*)?", re.ASCII)
 HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-"""Unicode categories of invisible characters: control, format and other C categories; line and paragraph separators."""
+"""Unicode categories of characters that may be invisible: control, format, unassigned and other C categories; line and
+paragraph separators."""
 BLANK = re.compile(
     r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffc\U000e0100-\U000e01ef]"
 )
@@ -29,7 +30,7 @@ POINT = "·"
 
 
 def require_plain(submission: Submission, file: str = SUBMISSION) -> None:
-    """Raise Refused if a name, a longer text or the link can deceive a reader.
+    """Raise Refused if a name, a longer text or the link can deceive a reader, or if the link is not an `https://` URL.
 
     Rules: `submission.name`, `submission.text`, `submission.link`.
 
@@ -43,7 +44,11 @@ def require_plain(submission: Submission, file: str = SUBMISSION) -> None:
             raise Refused("submission.text", f"`{key}` {flaw}", file=file)
     link = submission.link
     if link and (not LINK.fullmatch(link) or text_flaw(link, line=True)):
-        raise Refused("submission.link", "`link` is not a plain https:// URL", file=file)
+        message = (
+            "`link` is not a plain https:// URL: https://HOST/PATH, without spaces, quotes, invisible characters, "
+            "user names and non-ASCII hosts"
+        )
+        raise Refused("submission.link", message, file=file)
 
 
 def name_flaw(text: str) -> str:
@@ -69,14 +74,15 @@ def text_flaw(text: str, *, line: bool = False) -> str:
     for char in text:
         kind = unicodedata.category(char)
         if (kind in HIDDEN or BLANK.match(char)) and char not in allowed:
-            return f"contains an invisible character: U+{ord(char):04X}"
+            what = "unassigned" if kind == "Cn" else "invisible"
+            return f"contains an {what} character: U+{ord(char):04X}"
         if kind == "Zs" and char != " " and line:
             return f"contains a character that only looks like a space: U+{ord(char):04X}"
         marks = marks + 1 if kind in ("Mn", "Me") else 0
         if marks > MOST_MARKS:
             return f"has more than {MOST_MARKS} combining marks on one letter"
     if unicodedata.normalize("NFC", text) != text:
-        return "is not in Unicode normalization form C"
+        return "is not in Unicode normalization form C (NFC)"
     return ""
 
 
@@ -99,7 +105,7 @@ def look_alike(one: str, other: str) -> bool:
 
 
 def skeleton(name: str) -> str:
-    """Return a form of a name that is the same for all names that look alike.
+    """Return a form of a name that is the same for all names that look alike as written; see `look_alike`.
 
     Confusable characters (UTS 39) are unified, and so are `i` and `l`. Case, accents, spaces and signs are dropped, but
     between two digits, spaces and signs become `POINT`. A name that consists only of spaces and signs is unchanged.
@@ -116,7 +122,7 @@ def _skeletons(name: str) -> set[str]:
 
 
 def is_time(text: str) -> bool:
-    """Return True if a text is a valid time in ISO 8601."""
+    """Return True if a text is a valid date or time in ISO 8601."""
     try:
         return bool(datetime.fromisoformat(text))
     except ValueError:

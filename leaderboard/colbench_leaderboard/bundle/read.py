@@ -134,7 +134,10 @@ class Bundle:
                 while content := file.readline(MOST_LINE + 2):
                     line += 1
                     if not content.endswith(b"\n"):
-                        message = f"no line break at the end, or more than {MOST_LINE} bytes"
+                        long = len(content) > MOST_LINE
+                        message = (
+                            f"more than {MOST_LINE} bytes" if long else "no line break at its end"
+                        )
                         raise Refused("json.size", message, file=name, line=line)
                     yield name, line, content[:-1]
             last = number == len(names) - 1
@@ -171,7 +174,8 @@ def _part(folder: Path, name: str, kind: type[Part]) -> Part:
             raise Refused("submission.score", message, file=name) from found
         raise
     if part.schema != SCHEMA:
-        raise Refused("schema.version", f"{part.schema[:40]!a}, expected {SCHEMA}", file=name)
+        message = f"`schema` is {part.schema[:40]!a}, expected {SCHEMA}"
+        raise Refused("schema.version", message, file=name)
     return part
 
 
@@ -181,5 +185,7 @@ def _require_counts(trajectory: Trajectory, file: str, line: int) -> None:
     numbers += [n for u in usages for n in (u.prompt_tokens, u.completion_tokens, u.requests)]
     for number in numbers:
         if not 0 <= number <= MOST_COUNTED:
-            message = f"a number that is less than 0 or more than {MOST_COUNTED}"
+            message = (
+                f"`seed`, `trial`, or a count in a usage is less than 0 or more than {MOST_COUNTED}"
+            )
             raise Refused("trajectories.number", message, file=file, line=line)

@@ -1,8 +1,8 @@
-"""Removing private data from the published parts of a run: file paths, URLs, commands and secrets.
+"""Removing private data (file paths, URLs, commands) from the published parts of a run, and finding secrets in them.
 
 Commands and URLs in the configuration are reduced to their kind, and file paths to file names. Arguments are published
-only if they are numbers or booleans, and their names do not suggest a secret. `find_secret` is the last safeguard: it
-searches everything that would be published.
+only if they are numbers or booleans and their names do not suggest a secret, or if they are `HARMLESS`. Everything that
+would be published is searched with `find_secret`, the last safeguard.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from colbench.config import RunConfig, digest, without_address
+from colbench.config import RunConfig, digest
+from colbench.redaction import public_spec, scrub
 from colbench.rollout import Rollout, encode_rollout
 from colbench.run_folder import RunRecord
 
@@ -40,12 +41,10 @@ FILES = ("agent_prompt", "human_prompt")
 ROLES = ("agent", "human")
 COMMAND = "command"
 """The key of a command line, which is removed from the published descriptions of the agent and other parts of a run."""
-FILE_ENDS = (".py", ".jsonl", ".json", ".parquet", ".gz", ".txt", ".md")
 SECRETIVE = re.compile(r"key|token|secret|passw|credential|auth(?!ors?(?![a-z]))", re.IGNORECASE)
 """Names of arguments and environment variables that suggest a secret; AUTHOR, as in GIT_AUTHOR_EMAIL, does not."""
 HARMLESS = {"max_tokens", "max_completion_tokens"}
-PATH = re.compile(r"(?<![\w./~])(?:~/|/|[A-Za-z]:\\)(?:[^\s/\\:;,'\"()]+[/\\])*([^\s/\\:;,'\"()]+)")
-ADDRESS = re.compile(r"\b([a-z][a-z0-9+.-]*)://[^\s'\"<>]+", re.IGNORECASE)
+"""Names of arguments that are always published, although they contain `token`."""
 START = r"(?:\b|(?<=\\[nrt]))"
 """The start of a word, or the end of an escape such as `\\n` in source code."""
 SHAPES = {
@@ -93,24 +92,6 @@ def public_record(record: RunRecord) -> PublicRecord:
         environment=scrub(" ".join(record.environments.values())),
         left_out=tuple(left_out),
     )
-
-
-def scrub(text: str) -> str:
-    """Return a text with paths reduced to file names, and URLs to their scheme."""
-    return PATH.sub(r"\1", ADDRESS.sub(r"\1:…", text))
-
-
-def public_spec(spec: str) -> str:
-    """Return a spec without private parts: `cmd` for `cmd:python /a/agent.py`, `agent.py:A` for `/a/agent.py:A`.
-
-    Of a `local:` model, and of a `vllm:` model that is a folder, only the part after the last slash is kept.
-    """
-    kind, _, model = spec.partition(":")
-    if kind == "cmd":
-        return kind
-    if kind == "local" or (kind == "vllm" and _is_folder(model)):
-        return f"{kind}:{_last(model)}"
-    return scrub(":".join(map(_base, without_address(spec).split(":"))))
 
 
 def find_secret(text: str, environment: Mapping[str, str] | None = None) -> str:
@@ -182,17 +163,3 @@ def _harmless(name: str, value: Any) -> bool:
     if name in HARMLESS:
         return True
     return not isinstance(value, str) and not SECRETIVE.search(name)
-
-
-def _base(part: str) -> str:
-    is_path = part.startswith(("/", "~", ".")) or part.endswith(FILE_ENDS)
-    return _last(part) if is_path else part
-
-
-def _is_folder(model: str) -> bool:
-    """Return True if a model is a folder, not an OWNER/NAME."""
-    return model.count("/") > 1 or Path(model).expanduser().is_dir()
-
-
-def _last(path: str) -> str:
-    return path.rstrip("/").rpartition("/")[2]

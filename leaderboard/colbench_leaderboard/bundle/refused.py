@@ -13,7 +13,8 @@ class Refused(DataError):  # noqa: N818 - a verdict
     """The error for a bundle or a branch that breaks a rule.
 
     Other docstrings list the names of these rules after "Raises Refused:". `file` is the path of the file that breaks
-    the rule, such as a path in the bundle; "" for the whole bundle. Lines count from 1. All fields are safe to print.
+    the rule, such as a path in the bundle; "" for the whole bundle or branch. `line` counts from 1; None for the whole
+    file. All fields are safe to print.
     """
 
     def __init__(self, rule: str, message: str, *, file: str = "", line: int | None = None) -> None:

@@ -1,7 +1,7 @@
 """The submission bundle: the transcripts and pins of a run, without anything that could be a score.
 
     submission.json         `Submission`: the system and the people behind it
-    lock.json               `Lock`: every pin of the run
+    lock.json               `Lock`: the public part of the run's configuration and pins
     trajectories/NNN.jsonl  `Trajectory`: canonical JSON, one per line, sorted by task and trial
     blobs/SHA256            texts longer than `LONG` bytes, named by the SHA-256 of their UTF-8
     MANIFEST.sha256         `SHA256  PATH` of every other file, sorted; its own SHA-256 is the bundle's digest

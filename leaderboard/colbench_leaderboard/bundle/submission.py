@@ -24,8 +24,8 @@ QUESTIONS = {
     "authors": "authors to be named, one or more",
     "contact": "contact for questions: an e-mail address or a profile",
     "track": (
-        '"standard" (all bundled or official test tasks, the rule-based human, 10 turns, an unchanged checkout of '
-        'ColBench) or "open"'
+        '"standard" (all tasks of a bundled or official test set, the rule-based human, 10 turns, an unchanged '
+        'checkout of ColBench) or "open"'
     ),
     "description": "description of the system, in a few sentences",
     "link": "https:// URL of a paper or repository; may be empty",

@@ -1,4 +1,7 @@
-"""The rules of the standard track: a whole test set, the unchanged rule-based human, 10 turns, unchanged ColBench."""
+"""The rules of the standard track: a whole test set, the unchanged rule-based human, 10 turns, unchanged ColBench.
+
+Answers may import only the standard library, and an unsafe sandbox must not be allowed.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,8 @@ def _tasks(lock: Lock) -> Iterator[str]:
     sets = get_domain(domain).leaderboard_sets if domain in domain_names() else {}
     size = _size(source, sets)
     if size is None:
-        yield f"its tasks are {source!a}; the track uses {', '.join(sets) or 'none of this domain'}"
+        allowed = f"the track uses {', '.join(sets)}" if sets else "the track lacks this domain"
+        yield f"its tasks are {source!a}; {allowed}"
     elif count != size:
         yield f"it has {count} of the {size} tasks of {source}"
     elif lock.config.get("limit") is not None or lock.config.get("task_ids"):
@@ -60,6 +64,6 @@ def _rules(lock: Lock) -> Iterator[str]:
 def _harness(commit: str) -> Iterator[str]:
     commits = commit.split(VALUES)
     if not all(commits):
-        yield "the commit of its harness is unknown because it did not run from a checkout"
+        yield "its commit of ColBench is unknown, because ColBench did not run from a git checkout"
     elif any(each.endswith("-dirty") for each in commits):
-        yield f"its harness has uncommitted changes: {commit}"
+        yield f"its checkout of ColBench had uncommitted changes: {commit}"

@@ -23,7 +23,7 @@ Read = Callable[[Blob], str]
 
 
 def to_trajectory(rollout: Rollout, write: Write) -> Trajectory:
-    """Return the trajectory of a rollout, without scores, times and token ids; store its long texts with `write`."""
+    """Return the trajectory of a rollout, without scores, times and token IDs; store its long texts with `write`."""
 
     def words(text: str) -> Words:
         content = text.encode()
@@ -127,7 +127,7 @@ class BlobReader:
                 "words.size", f"a dialogue of {total} bytes; at most {MOST_FILLED} are allowed"
             )
         if self._total > MOST_SAID:
-            raise refused("words.size", f"all dialogues: more than {MOST_SAID} bytes")
+            raise refused("words.size", f"all dialogues together have more than {MOST_SAID} bytes")
 
     def text(self, blob: Blob) -> str:
         """Return the text of a blob. Raises Refused (`blob.text`) if the blob is not UTF-8."""

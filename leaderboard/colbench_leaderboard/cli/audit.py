@@ -30,8 +30,8 @@ def add_to(actions: Any) -> None:
     parser.add_argument(
         "--head",
         metavar="SHA256|FILE",
-        help="a log head that you saved earlier, or a file written by `colbench leaderboard head`; "
-        "the audit checks that records were only appended to the log after this head",
+        help="the head (the hash of the log's last line) that you saved earlier, or a file written by "
+        "`colbench leaderboard head`; the audit checks that records were only appended to the log after this head",
     )
     parser.add_argument(
         "--signers",
@@ -61,7 +61,10 @@ def add_to(actions: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Audit a store and print the result. Returns 1 if anything deviates from the log."""
+    """Audit a store and print the result. Returns 1 if anything deviates from the log or a signature is not valid.
+
+    With `--added-since`, only print the digests of new entries.
+    """
     if args.added_since is not None:
         return _print_new_entries(args)
     if args.until is not None:

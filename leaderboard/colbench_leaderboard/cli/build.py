@@ -88,7 +88,9 @@ def _show(built: Built, out: Path) -> None:
         count(built.dialogues, "dialogue"),
         count(built.files, "file"),
     )
-    say(f"{', '.join(shown)}, {built.bytes / 1e6:,.1f} MB and the bundles")
+    say(
+        f"{', '.join(shown)}, {built.bytes / 1e6:,.1f} MB, without pictures and the archives of bundles"
+    )
     say(str(out / "index.html"))
 
 
@@ -107,7 +109,10 @@ def _serve(site: Path, port: int | None) -> int:
 
 
 def _browser(standings: Standings, args: argparse.Namespace) -> str:
-    """Return the versions with which this machine renders pictures; "" if no board has pictures or no browser works."""
+    """Return the versions with which this machine renders pictures; "" if no board has pictures or no browser works.
+
+    Raises UserError if the browser that `--browser` names does not work.
+    """
     from colbench.registry import get_domain
 
     boards = (get_domain(board.domain) for board in standings.boards)

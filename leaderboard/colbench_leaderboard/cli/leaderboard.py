@@ -40,7 +40,9 @@ def _add_init(actions: Any) -> None:
     parser = actions.add_parser(
         "init", help="create an empty store", description="Create an empty store."
     )
-    parser.add_argument("store", metavar="STORE", help="a new folder, or a fresh git repository")
+    parser.add_argument(
+        "store", metavar="STORE", help="a new or empty folder, which may contain .git"
+    )
     parser.add_argument(
         "--packages",
         metavar="NAME==VERSION,…",
@@ -134,7 +136,8 @@ def _add_rescore(actions: Any) -> None:
     parser = actions.add_parser(
         "rescore",
         help="verify all entries again",
-        description="Verify every entry again after a rule change; changes are published.",
+        description="Verify every current entry again after a change of the rules, and record each entry whose receipt "
+        "changed.",
     )
     parser.add_argument("store", metavar="STORE")
     parser.add_argument("--reason", required=True, help="reason, which is published")
@@ -303,8 +306,13 @@ def _rescore(args: argparse.Namespace, bundle: str) -> bool:
         outcome.write(Path(made))
         changed = decisions.rescore(store, bundle, Path(made), args.reason)
     if changed:
-        say_decision(changed, read_log(store).head)
-        say_pending(args.store, outcome.receipt)
+        log = read_log(store)
+        say_decision(changed, log.head)
+        last = next(
+            r for r in reversed(log.records) if (r.bundle, r.decision) == (bundle, "accepted")
+        )
+        if not (last.reference_line or last.reruns):  # these are never ranked
+            say_pending(args.store, outcome.receipt)
     else:
         say(f"{bundle}: unchanged")
     return True

@@ -169,8 +169,8 @@ def _numbers(summary: Summary, receipt: Receipt) -> Iterator[tuple[str, str]]:
     if summary.undisclosed is not None:
         yield (
             "undisclosed",
-            f"{numbers.percent(summary.undisclosed)} of the hidden facts were used before the "
-            "human revealed them",
+            f"{numbers.percent(summary.undisclosed)} of the hidden facts were used although the "
+            "human never revealed them",
         )
     if receipt.replayed:
         yield "human", f"{receipt.replayed:,} replies, identical when replayed"

@@ -11,13 +11,14 @@ from colbench.errors import UserError
 from colbench_leaderboard.cli.output import say
 
 SIGN = (
-    "Sign the unsigned receipts of a store and the head of its log with a keeper's SSH key. The "
-    "keepers' public keys are in STORE/signers."
+    "Sign the unsigned receipts of a store, and the hash of the last line of its log (the head), with a keeper's SSH "
+    "key. The keepers' public keys are in STORE/signers."
 )
 HEAD = (
-    "Print the last signed head of a store's log, a few lines to publish where the store's "
-    "keepers cannot change them. `colbench leaderboard audit STORE --head FILE` then detects a "
-    "log that was rewritten or truncated."
+    "Print the head of a store's log: a few lines with the hash of the log's last line. In a signed store, they also "
+    "contain a keeper's signature, and the last signed head is printed. Publish these lines where the store's keepers "
+    "cannot change them. `colbench leaderboard audit STORE --head FILE` then detects a log that was rewritten or "
+    "truncated."
 )
 
 
@@ -27,14 +28,16 @@ def add_to(actions: Any) -> None:
     parser.add_argument("store", metavar="STORE")
     add_key_flag(parser, required=True)
     parser.set_defaults(run=sign)
-    parser = actions.add_parser("head", help="print the log's head to publish", description=HEAD)
+    parser = actions.add_parser(
+        "head", help="print the hash of the log's last line (the head)", description=HEAD
+    )
     parser.add_argument("store", metavar="STORE")
     parser.add_argument("--out", metavar="FILE", help="write the head to a file instead")
     parser.set_defaults(run=head)
 
 
 def add_key_flag(parser: Any, *, required: bool = False) -> None:
-    """Add `--key`."""
+    """Add `--key`, the file of a keeper's SSH key."""
     parser.add_argument(
         "--key",
         metavar="FILE",
@@ -76,11 +79,12 @@ def finish(args: argparse.Namespace) -> None:
     if args.key:
         sign_with(store, args.key)
     elif read_keepers(store) and signed_records(store) < len(read_log(store).records):
-        say(f"not signed yet: `colbench leaderboard sign {store} --key KEY` signs it", "yellow")
+        how = f"`colbench leaderboard sign {store} --key KEY` signs them"
+        say(f"The last records of the log are not signed yet: {how}", "yellow")
 
 
 def head(args: argparse.Namespace) -> int:
-    """Print the newest head, or write it to the file that `--out` names."""
+    """Print the last signed head (without one, the log's head), or write it to the file that `--out` names."""
     from colbench.console import errors
     from colbench_leaderboard.store.log import read_log
     from colbench_leaderboard.store.signatures import newest_head

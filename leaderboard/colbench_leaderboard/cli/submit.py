@@ -59,7 +59,7 @@ def _add_pack(actions: Any) -> None:
     parser.add_argument(
         "--interactive",
         action="store_true",
-        help="ask the questions, and save the answers to --meta",
+        help="ask the questions, and save the answers to --meta (default: RUN/submission.toml)",
     )
     parser.add_argument(
         "--out",
@@ -100,8 +100,8 @@ def pack(args: argparse.Namespace) -> int:
 
 
 def _write_template(file: str, run: str | None) -> int:
-    """Write or print the questions; with a run, `track`, `models` and the next command suit this run."""
-    from colbench_leaderboard.bundle.draft import run_template
+    """Write or print the questions; with a run, `track`, `models` and the next steps suit this run."""
+    from colbench_leaderboard.bundle.draft import run_template, unfinished
     from colbench_leaderboard.bundle.submission import template
 
     text = run_template(Path(run)) if run else template()
@@ -111,6 +111,8 @@ def _write_template(file: str, run: str | None) -> int:
         _write_new(Path(file), text, "--template")
         say_field("template", file)
         command = f"colbench submit pack {shlex.quote(run or 'RUN')} --meta {shlex.quote(file)}"
+        if run and (fault := unfinished(Path(run))):
+            say_field("first", fault)
         say_field("next", f"answer its questions, then run {command}")
     return 0
 
@@ -201,7 +203,7 @@ def _add_push(actions: Any) -> None:
         "--to",
         metavar="DIR|URL",
         required=True,
-        help="a clone of the leaderboard's repository, or the URL of one that you may push to",
+        help="your clone of the leaderboard's repository, or the URL of a repository that you may push to",
     )
     parser.add_argument("--yes", action="store_true", help="push to a URL without asking")
     parser.set_defaults(run=push)

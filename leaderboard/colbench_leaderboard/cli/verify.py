@@ -60,10 +60,12 @@ def add_to(commands: Any) -> None:
         metavar="BUNDLE",
         action="append",
         default=[],
-        help="another bundle whose transcripts must differ; may be repeated",
+        help="another bundle, to find transcripts that both bundles contain; may be repeated",
     )
     parser.add_argument(
-        "--out", metavar="DIR", help="folder for the receipt (default: BUNDLE.verified)"
+        "--out",
+        metavar="DIR",
+        help="folder for the receipt (default: BUNDLE.verified, without .tar.gz)",
     )
     parser.add_argument("--json", action="store_true", help="print receipt and summary as JSON")
     add_config_flags(parser, only=FLAGS)
@@ -119,8 +121,8 @@ def own_tasks(bundle: Bundle, source: str | None) -> list[Task]:
     named = bundle.lock.tasks.source
     if source is None and named not in own_sources():
         raise UserError(
-            f"--tasks: the bundle uses {shown(named)}, which does not come with ColBench; use "
-            "your own copy, such as --tasks official:backend/test"
+            f"--tasks is missing: the bundle uses {shown(named)}, which comes neither with ColBench nor with an "
+            "installed package; add your own copy, such as --tasks official:backend/test"
         )
     return resolve_tasks(source or named)
 

@@ -1,6 +1,7 @@
 """The pages of an entry's dialogues: several per page, each with answer and reference, and a list of all dialogues.
 
-Without JavaScript, a page shows its dialogues in a column; with JavaScript, only the one named in the URL.
+Without JavaScript, a page shows its dialogues in a column. With JavaScript, it shows only the one named in the URL, or
+else the first.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from colbench_leaderboard.site.slugs import (
     task_slug,
 )
 from colbench_leaderboard.verify.receipt import CellScore
+from colbench_leaderboard.verify.scores import ABSENT
 
 FOLDED = 2000
 """Number of characters above which a message is folded: only its beginning is shown until a reader opens it."""
@@ -188,8 +190,10 @@ def _verdict(score: CellScore, view: BoardView) -> str:
         count(score.turns, "turn"),
         f"{count(score.human_words, 'word')} of the human",
     ]
-    if not score.answered:
-        parts.append(f"failed: {score.failure}" if score.failure else "ended by the limit")
+    if score.failure:
+        parts.append("missing" if score.failure == ABSENT else f"failed: {score.failure}")
+    elif not score.answered:
+        parts.append("ended by the turn limit")
     return " · ".join(parts)
 
 

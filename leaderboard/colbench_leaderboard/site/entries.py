@@ -26,7 +26,7 @@ from colbench_leaderboard.site.tradeoff import by_turn_title
 from colbench_leaderboard.store.layout import Record
 
 FINDINGS = 1000
-"""Maximum number of findings on a page; the receipt has all."""
+"""Maximum number of findings on a page; the receipt may have more."""
 DOWNLOADS = ("receipt.json", "summary.json", "scores.jsonl", "submission.json", "lock.json")
 
 
@@ -100,7 +100,7 @@ def _tiles(row: Row, view: BoardView) -> Iterator[Tile]:
     yield _mean("Agent words", row.agent_words, "words that the human had to read")
     yield Tile(name="Answered", shown=percent(row.answered), note="of the dialogues")
     if row.undisclosed is not None:
-        shown, note = percent(row.undisclosed), "facts used before disclosure"
+        shown, note = percent(row.undisclosed), "hidden facts used, but never revealed"
         yield Tile(name="Undisclosed", shown=shown, note=note)
     if row.tokens is not None:
         shown, note = amount(row.tokens, 0), "tokens of the agent per dialogue; not verified"

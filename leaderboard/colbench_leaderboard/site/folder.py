@@ -13,7 +13,7 @@ from colbench.errors import UserError
 from colbench_leaderboard.store.lock import held
 
 MARK = ".colbench-site"
-"""A file in every generated site; a folder without it is not overwritten."""
+"""A file in every generated site; a folder that has other content, but not this file, is not overwritten."""
 GALLERY = "gallery"
 """The folder of pictures. Those that the new pages show are kept from the previous site instead of rendered again."""
 

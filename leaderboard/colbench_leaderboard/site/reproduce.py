@@ -30,7 +30,7 @@ class Reproduction(Struct, frozen=True, kw_only=True):
     deleted: bool
     """True if the receipt has findings about deleted bundles, which the command cannot produce."""
     weights: bool
-    """True if the scorer needs files that do not come with ColBench."""
+    """True if the command has a flag of the scorer, such as one for weights, whose value the reader must supply."""
     digits: int | None
     """Number of decimals to which values are rounded so that all machines agree; None if they are not rounded."""
 

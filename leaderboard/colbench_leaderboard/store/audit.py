@@ -71,7 +71,7 @@ class Audit(Struct, frozen=True, kw_only=True):
     keepers: tuple[str, ...]
     """Keepers who signed heads of the log; empty if the store is unsigned."""
     faults: tuple[str, ...]
-    """Deviations from the log: the file or record, and how it differs."""
+    """Deviations from the log, and missing or invalid signatures: the file or record, and what is wrong."""
 
 
 def audit(
@@ -135,7 +135,8 @@ def _check_record(store: Path, record: Record) -> None:
     folder = verified_folder(store, record.bundle, record.receipt)
     if record.decision != "refused" and receipt.level is None:
         raise DataError(
-            f"{folder / RECEIPT}: the receipt refuses the bundle, but record {record.number} accepted it"
+            f"{folder / RECEIPT}: the receipt refuses the bundle, but the decision of record {record.number} is "
+            f"`{record.decision}`"
         )
     if receipt.level is None and not receipt.summary:
         return

@@ -60,7 +60,7 @@ def open_repository(to: str) -> Iterator[Path]:
             yield clone
     else:
         raise UserError(
-            f"--to {shown_url(to)}: neither a folder nor a URL that git accepts "
+            f"--to {shown_url(to)}: neither a folder nor a URL of an accepted kind "
             "(https://…, ssh://…, file://… or user@host:path)"
         )
 
@@ -72,7 +72,7 @@ def commit_entry(bundle: Bundle, where: Path) -> Branch:
     """
     git = Git(where)
     name, folder = _branch_name(bundle), f"{ENTRIES}/{bundle.digest}/{BUNDLE}"
-    base = _head(git)
+    base = _head(git, str(where))
     if git("ls-tree", "--name-only", base, "--", folder).strip():
         raise UserError(f"{where}: the entry {folder} already exists")
     if git.attempt(("rev-parse", "--verify", "--quiet", f"refs/heads/{name}")).returncode == 0:
@@ -108,12 +108,13 @@ def new_entries(repository: Path, base: str, head: str = "HEAD") -> list[str]:
     commit hash (`head` may also be `HEAD`), or if `head` does not contain `base`: an entry of `head` could then copy an
     entry that is only in `base`.
     """
-    if not (COMMIT.fullmatch(base) and (head == "HEAD" or COMMIT.fullmatch(head))):
-        raise UserError(
-            "--added-since and --until: expected commit hashes of 40 hexadecimal digits"
-        )
+    for flag, commit in (("--added-since", base), ("--until", head)):
+        if not COMMIT.fullmatch(commit) and (flag, commit) != ("--until", "HEAD"):
+            raise UserError(
+                f"{flag} {commit}: expected the full hash of a commit, 40 hexadecimal digits"
+            )
     git = Git(repository)
-    if git("merge-base", base, head).strip() != base:
+    if git.attempt(("merge-base", "--is-ancestor", base, head)).returncode == 1:
         raise UserError(
             f"--added-since {base}: the branch does not contain this commit; merge the leaderboard's main branch into "
             "the branch first"
@@ -125,7 +126,7 @@ def new_entries(repository: Path, base: str, head: str = "HEAD") -> list[str]:
             message = f"an entry adds files of {ENTRIES}/DIGEST/{BUNDLE}/ and changes nothing else"
             raise Refused("change.path", message, file=path)
         if status != "A":
-            raise Refused("change.kind", "it already exists; entries never change", file=path)
+            raise Refused("change.kind", "changed or deleted, but entries never change", file=path)
         if mode != PLAIN:
             raise Refused(
                 "change.mode",
@@ -134,14 +135,14 @@ def new_entries(repository: Path, base: str, head: str = "HEAD") -> list[str]:
             )
         digests.add(found[1])
     if not digests:
-        raise Refused("change.none", "no new entry")
+        raise Refused("change.none", "the branch adds no entry")
     for digest in digests:
         _require_digest(git, head, digest)
     return sorted(digests)
 
 
 def _branch_name(bundle: Bundle) -> str:
-    """Return `submission/NAME-DIGEST`, in ASCII letters and digits."""
+    """Return `submission/NAME-DIGEST`; both parts consist of lower-case ASCII letters, digits and hyphens."""
     name = re.sub(r"[^a-z0-9]+", "-", bundle.submission.name.lower()).strip("-")[:40]
     return f"submission/{name or 'entry'}-{bundle.digest[:12]}"
 
@@ -150,9 +151,12 @@ def _work_tree(folder: Path) -> Path:
     found = Git(folder).attempt(("rev-parse", "--show-toplevel"))
     top = Path(os.fsdecode(found.stdout.rstrip(b"\n"))) if found.returncode == 0 else None
     if top is None:
-        raise UserError(
-            f"--to {folder}: not a git repository; for a new leaderboard, run in this folder: {FIRST_COMMIT}"
-        )
+        reason = found.stderr.decode("utf-8", "replace").strip()
+        if "not a git repository" in reason:
+            reason = (
+                f"not a git repository; for a new leaderboard, run in this folder: {FIRST_COMMIT}"
+            )
+        raise UserError(f"--to {folder}: {reason}")
     if top != folder.resolve():
         raise UserError(f"--to {folder}: a subfolder of a git working tree; use {top}")
     return folder
@@ -161,18 +165,20 @@ def _work_tree(folder: Path) -> Path:
 def _require_store(folder: Path, to: str) -> None:
     """Raise UserError unless the current commit of a repository contains a leaderboard's store."""
     git = Git(folder)
-    if not git("ls-tree", "--name-only", _head(git), "--", LOG).strip():
+    head = _head(git, f"--to {shown_url(to)}")
+    if not git("ls-tree", "--name-only", head, "--", LOG).strip():
         raise UserError(
             f"--to {shown_url(to)}: not a leaderboard: the repository's current commit has no {LOG}, which "
             "`colbench leaderboard init` creates; use the leaderboard's repository"
         )
 
 
-def _head(git: Git) -> str:
+def _head(git: Git, name: str) -> str:
+    """Return the current commit. Raises UserError, whose message begins with `name`, if the repository has none."""
     found = git.attempt(("rev-parse", "--verify", "--quiet", "HEAD^{commit}"))
     if found.returncode:
         raise UserError(
-            f"{git.repository}: the repository has no commit yet; run in this folder: {FIRST_COMMIT}"
+            f"{name}: the repository has no commit yet; for a new leaderboard, run in its folder: {FIRST_COMMIT}"
         )
     return found.stdout.decode().strip()
 
@@ -212,7 +218,8 @@ def _require_digest(git: Git, head: str, digest: str) -> None:
     name = f"{head}:{path}"
     size = git.attempt(("cat-file", "-s", name))
     if size.returncode or int(size.stdout) > SIZES[MANIFEST]:
-        raise Refused("change.digest", "it is missing, or too large", file=path)
+        flaw = "missing" if size.returncode else f"more than {SIZES[MANIFEST]} bytes"
+        raise Refused("change.digest", flaw, file=path)
     if sha256(git.attempt(("cat-file", "blob", name)).stdout) != digest:
         raise Refused(
             "change.digest", "its SHA-256 is not the name of the entry's folder", file=path

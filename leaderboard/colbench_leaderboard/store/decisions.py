@@ -37,14 +37,16 @@ from colbench_leaderboard.verify.transcripts import Transcripts
 def accept(
     store: Path, bundle: Path, verified: Path, *, reference_line: bool = False, reruns: str = ""
 ) -> Record:
-    """Accept a bundle, with the result of its verification; `reference_line` and `reruns` are stored in its record.
+    """Accept a bundle, with the result of its verification, and return the record.
 
-    `bundle`: a folder or a `.tar.gz`; `verified`: the folder with the bundle's receipt.
+    `bundle`: a folder or a `.tar.gz`. `verified`: the folder with the bundle's receipt. `reference_line`: True to show
+    the entry unranked, for comparison. `reruns`: the digest of the entry whose system the keepers ran again to make
+    this bundle; "" if the bundle is not a rerun. At most one of the two may be set.
 
     Raises UserError if the receipt refuses the bundle, belongs to another bundle or covers only a sample, or if the
     bundle is already on a board. Raises UserError if `reruns` is not a current entry of the same board or, without
     `reruns`, if the system's name looks like the name of an entry on that board. Raises DataError if a file is missing
-    or invalid.
+    or invalid, or if both `reference_line` and `reruns` are set.
     """
     with writing(store) as log, read_bundle(bundle) as found:
         require_latest(log.log, found.digest, "accepted")
@@ -70,7 +72,7 @@ def accept(
 
 
 def refuse(store: Path, bundle: Path, verified: Path, reason: str) -> Record:
-    """Record that a bundle is refused, and why; keep only the files of its verification.
+    """Record that a bundle is refused, and why, and return the record; keep only the files of its verification.
 
     `bundle`: a folder or a `.tar.gz`; `verified`: the folder with the bundle's receipt. Raises UserError if the receipt
     belongs to another bundle, if the bundle is on a board, or if `reason` is not valid. Raises DataError if a file is
@@ -88,11 +90,11 @@ def refuse(store: Path, bundle: Path, verified: Path, reason: str) -> Record:
 
 
 def remove(store: Path, bundle: str, reason: str, *, delete: bool = False) -> Record:
-    """Remove an entry from its board, and record why; with `delete` the bundle's files are deleted, too.
+    """Remove an entry from its board, record why, and return the record; `delete`: also delete the bundle's files.
 
     The files of an entry that was removed earlier can still be deleted. An interrupted deletion is completed without
-    another record. Raises UserError if the bundle is not in the store or was refused, if nothing is left to remove, if
-    `reason` is not valid, or if a file cannot be deleted.
+    another record; the earlier record is then returned. Raises UserError if the bundle is not in the store or was
+    refused, if nothing is left to remove, if `reason` is not valid, or if a file cannot be deleted.
     """
     require_reason(reason)
     with writing(store) as log:
@@ -110,8 +112,8 @@ def _require_removable(log: Log, bundle: str, *, delete: bool) -> None:
     require_latest(log, bundle, "removed")
     last = log.latest()[bundle]
     if last.decision == "removed" and (last.deleted or not delete):
-        how = "" if last.deleted else "; to delete its files, add --delete"
-        raise UserError(f"bundle {bundle} was removed (record {last.number}){how}")
+        how = " and its files deleted" if last.deleted else "; to delete its files, add --delete"
+        raise UserError(f"bundle {bundle} was already removed (record {last.number}){how}")
 
 
 def _delete(folder: Path) -> None:
@@ -129,8 +131,9 @@ def rescore(store: Path, bundle: str, verified: Path, reason: str) -> Record | N
     """Record the new scores of an entry after a change of the rules.
 
     `verified`: the folder with the entry's new receipt. If the receipt is unchanged, nothing is recorded, and None is
-    returned. Raises UserError if the new rules refuse the bundle, if the bundle is not on a board, or if the receipt
-    belongs to another bundle or covers only a sample.
+    returned. Raises UserError if the new rules refuse the bundle, if the bundle is not on a board, if the receipt
+    belongs to another bundle or covers only a sample, or if `reason` is not valid. Raises DataError if a file is
+    missing or invalid.
     """
     require_reason(reason)
     with writing(store) as log:
@@ -150,7 +153,8 @@ def keep(store: Path, bundle: str, reason: str) -> Record:
     """Record that an entry is ranked despite the flags of its current receipt and differing reruns, and why.
 
     For flags, the decision holds until the entry gets another receipt. For reruns, it holds until the results of a
-    later rerun differ significantly. Raises UserError unless the entry has a flag that needs a decision, or was rerun.
+    later rerun differ significantly. Raises UserError unless the entry is on a board and has a flag that needs a
+    decision or was rerun, or if `reason` is not valid.
     """
     require_reason(reason)
     with writing(store) as log:
@@ -193,8 +197,8 @@ def require_compared(bundle: Path, verified: Path, against: Sequence[Path]) -> N
         if finding.message not in named:
             raise UserError(
                 f"{verified / RECEIPT}: the bundle was verified without a comparison with a current entry "
-                f"({finding.message}); leave out --verified, or verify the bundle again with --against and the bundle "
-                "of that entry"
+                f"({finding.message}); leave out --verified, or verify the bundle again, with --against and the path "
+                "of that entry's bundle"
             )
 
 
@@ -320,13 +324,13 @@ def _sync(path: Path) -> None:
 def _whole(verified: Path, bundle: str) -> Receipt:
     """Return the receipt in the folder `verified`; the receipt must cover all dialogues of the bundle.
 
-    Raises UserError if the receipt is for another bundle or covers only a sample, and DataError if a file is missing or
-    invalid.
+    Raises UserError if the receipt is for another bundle or the human was replayed in only a sample of the dialogues,
+    and DataError if a file is missing or invalid.
     """
     receipt = _receipt_of(verified, bundle)
     if any(found.rule == "replay.sample" for found in receipt.findings):
         raise UserError(
-            f"{verified / RECEIPT}: the receipt covers a sample (--replay) of the dialogues; verify the bundle "
+            f"{verified / RECEIPT}: the human was not replayed in all dialogues (--replay); verify the bundle "
             "without --replay, so that everyone can reproduce the receipt"
         )
     _check(verified)

@@ -37,7 +37,7 @@ Kind = TypeVar("Kind", _Versioned, Receipt, Summary)
 def read_kept_bundle(store: Path, bundle: str) -> Bundle:
     """Open an entry's bundle in the store. The caller must compare its digest with `bundle`, the entry's digest.
 
-    Raises DataError, which names the folder, if the bundle is damaged.
+    Raises DataError, which names the folder or a file in it, if the bundle is damaged, missing or unreadable.
     """
     folder = bundle_folder(store, bundle)
     try:
@@ -62,7 +62,10 @@ def read_receipt(store: Path, record: Record) -> Receipt:
 
 
 def read_summary(store: Path, record: Record, receipt: Receipt) -> Summary:
-    """Return the summary that a receipt names. Raises DataError if it is missing or does not match its hash."""
+    """Return the summary that a receipt names.
+
+    Raises DataError if the summary is missing, does not match its hash, or is not valid.
+    """
     path = verified_folder(store, record.bundle, record.receipt) / SUMMARY
     return parse(read_named(path, receipt.summary), Summary, path)
 
@@ -70,7 +73,7 @@ def read_summary(store: Path, record: Record, receipt: Receipt) -> Summary:
 def read_scores(store: Path, record: Record, receipt: Receipt) -> list[CellScore]:
     """Return the scores that a receipt names, by task and trial.
 
-    Raises DataError if the scores are missing or do not match their hash.
+    Raises DataError if the scores are missing, do not match their hash, or are not valid.
     """
     path = verified_folder(store, record.bundle, record.receipt) / SCORES
     return parse_scores(read_named(path, receipt.scores), path)
@@ -97,7 +100,8 @@ def parse_receipt(content: bytes, path: Path) -> Receipt:
     schema = parse(content, _Versioned, path).schema
     if schema != SCHEMA:
         raise DataError(
-            f"{path}: schema {shown(schema)}, expected {SCHEMA}; verify the bundle again with this version of ColBench"
+            f"{path}: `schema` is {shown(schema)}, expected {SCHEMA}; verify the bundle again with this version of "
+            "ColBench"
         )
     return parse(content, Receipt, path)
 

@@ -55,6 +55,7 @@ class Git:
         done = self.attempt(words, stdin=stdin, environment=environment)
         if done.returncode:
             message = shown_url(done.stderr.decode("utf-8", "replace").replace("\r", "").strip())
+            message = message or f"exit code {done.returncode}"
             raise UserError(f"git {words[0]} failed in {self.repository}: {message}")
         return done.stdout.decode("utf-8", "surrogateescape")
 

@@ -66,7 +66,7 @@ def head_of(log: Log, follows: int = 0) -> Head:
 
 
 def read_head(path: Path) -> Head:
-    """Read a head that was written or published. Raises DataError if the file is not a head."""
+    """Read a head that was written or published. Raises DataError if the file cannot be read or is not a head."""
     text = read_plain(path, MOST_HEAD).decode("utf-8", "replace").replace("\r\n", "\n")
     found = TEXT.fullmatch(f"{text.strip()}\n")
     if found is None:
@@ -82,7 +82,7 @@ def read_head(path: Path) -> Head:
 def read_heads(store: Path) -> list[Head]:
     """Return the heads in a store in the order of the log.
 
-    Raises DataError if a file in `heads/` is not a head, or does not match its file name.
+    Raises DataError if a file in `heads/` cannot be read, is not a head, or does not match its file name.
     """
     folder = store / HEADS
     if folder.is_symlink():
@@ -106,7 +106,10 @@ def read_heads(store: Path) -> list[Head]:
 
 
 def require_head(log: Log, head: Head, name: str) -> None:
-    """Raise DataError unless a log begins with the records that a head covers; `name`: the head's name in errors."""
+    """Raise DataError unless a log begins with the records that a head covers, and has the head's time.
+
+    `name`: the head's name in errors.
+    """
     if head.records > len(log.records):
         raise DataError(
             f"{name}: the log had {head.records} records, but now has {len(log.records)}: it was "

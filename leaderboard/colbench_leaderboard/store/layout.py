@@ -43,19 +43,20 @@ class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     previous: Digest
     """SHA-256 of the previous line without its line break; `FIRST` on the first line."""
     time: Time
-    """Time of the decision by the maintainer's clock: UTC, ISO 8601, to the second."""
+    """Time of the decision by the maintainer's clock (or `SOURCE_DATE_EPOCH`): UTC, ISO 8601, to the second."""
     decision: Decision
     bundle: Digest
     receipt: DigestOrNone = ""
-    """SHA-256 of receipt.json; not used for removed entries."""
+    """SHA-256 of receipt.json; "" if the decision is `removed`."""
     reason: Text = ""
-    """Reason for the decision; not used for accepted entries."""
+    """Reason for the decision; "" if the decision is `accepted`."""
     reference_line: bool = False
     """For accepted entries: True if the entry is shown unranked, as a reference line such as `blank`."""
     reruns: DigestOrNone = ""
     """For an accepted rerun: the digest of the entry whose system the maintainers ran again.
 
-    The rerun is not ranked; if its results agree with those of that entry, the entry has verification level V3.
+    "" for all others. The rerun is not ranked. If the results of all reruns agree with those of that entry, the entry
+    has verification level V3.
     """
     deleted: bool = False
     """For removed entries: True if the bundle's files were deleted."""

@@ -20,7 +20,7 @@ from colbench_leaderboard.store.log import read_log
 def locked(store: Path) -> Iterator[None]:
     """Lock a store while an entry is verified and recorded.
 
-    Raises UserError if another process has locked it, DataError if the folder is not a store.
+    Raises UserError if another process has locked it, DataError if the folder is not a store or its log is damaged.
     """
     read_log(store)
     with held(store / LOCK, str(store)):

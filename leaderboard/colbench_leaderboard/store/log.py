@@ -69,11 +69,13 @@ def read_log(store: Path, head: str | None = None) -> Log:
     """Read the log of a store.
 
     `head`: a head saved earlier, whose line must still exist. Raises DataError if the log cannot be read, if that line
-    is missing, or if the log was tampered with; in the last case, the message names the line and the reason.
+    is missing, or if a line is damaged or was changed; in the last case, the message names the line and the reason.
     """
     try:
         content = read_plain(store / LOG)
     except DataError as cause:
+        if not isinstance(cause.__cause__, FileNotFoundError | NotADirectoryError):
+            raise
         raise DataError(
             f"{store} is not a store: {cause}; create one with `colbench leaderboard init`"
         ) from cause
@@ -84,13 +86,14 @@ def read_log(store: Path, head: str | None = None) -> Log:
         and head not in {r.previous for r in log.records} | {log.head}
     ):
         raise DataError(
-            f"{LOG}: no line has the hash {head} that was noted earlier; the log was truncated or rewritten"
+            f"{LOG}: no line has the hash {head}; if you saved this head from the same log, the log was truncated or "
+            "rewritten"
         )
     return log
 
 
 def parse_log(content: bytes) -> Log:
-    """Parse a log. Raises DataError if the log was tampered with, as `read_log` does."""
+    """Parse a log. Raises DataError, which names the line and the reason, if a line is damaged or was changed."""
     *lines, rest = content.split(b"\n")
     head, records = FIRST, []
     before: dict[str, Record] = {}
@@ -117,7 +120,7 @@ def _check(record: Record, number: int, head: str, before: dict[str, Record]) ->
         f"`previous` is {record.previous}, but the previous line has the hash {head}: a line was "
         "changed, moved or removed",
     )
-    require(record.number == number, f"`number` is {record.number}")
+    require(record.number == number, f"`number` is {record.number}, but must be {number}")
     require(is_time(record.time), f"`time` is {record.time}, which is not a time")
     last = before.get(record.bundle)
     decided = last.decision if last else ""
@@ -137,11 +140,15 @@ def _check(record: Record, number: int, head: str, before: dict[str, Record]) ->
     )
     require(
         removed != bool(record.receipt),
-        "`receipt` is required, but must be empty if the decision is `removed`",
+        "`receipt` must be empty if the decision is `removed`"
+        if removed
+        else "`receipt` is missing",
     )
     require(
         (record.decision != "accepted") == bool(record.reason.strip()),
-        "`reason` is required, but must be empty if the decision is `accepted`",
+        "`reason` is missing"
+        if record.decision != "accepted"
+        else "`reason` must be empty if the decision is `accepted`",
     )
     require(
         removed or not record.deleted,
@@ -228,7 +235,7 @@ def writing(store: Path) -> Iterator[LogWriter]:
     """Lock the log of a store to append to it.
 
     Raises UserError if another process has locked the log or this process may not write it, DataError if the log is
-    missing, is damaged (see `read_log`), or has a hard link.
+    missing, is not a plain file, is damaged (see `read_log`), or has a hard link.
     """
     path = store / LOG
     try:
@@ -247,7 +254,9 @@ def writing(store: Path) -> Iterator[LogWriter]:
         _require_one_name(path, file)
         yield LogWriter(path, file)
     except BlockingIOError as cause:
-        raise UserError(f"{store} is in use by another colbench process") from cause
+        raise UserError(
+            f"{store} is in use by another colbench process; repeat the command when that process has ended"
+        ) from cause
     finally:
         os.close(file)
 

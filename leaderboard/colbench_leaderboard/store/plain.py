@@ -22,9 +22,10 @@ def read_plain(path: Path, most: int | None = None) -> bytes:
         if cause.errno == errno.ELOOP:
             raise DataError(f"{path}: a symbolic link, which a store must not contain") from cause
         raise DataError(f"{path}: cannot be read: {cause.strerror}") from cause
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise DataError(f"{path}: not a regular file")
     with os.fdopen(file, "rb") as opened:
-        if not stat.S_ISREG(os.fstat(file).st_mode):
-            raise DataError(f"{path}: not a regular file")
         content = opened.read() if most is None else opened.read(most + 1)
     if most is not None and len(content) > most:
         raise DataError(f"{path}: more than {most} bytes")

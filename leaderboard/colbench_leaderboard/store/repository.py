@@ -20,14 +20,14 @@ the log names: each bundle as submitted, with its verification. Do not edit thes
 
     colbench leaderboard audit .            check every hash, and that the log names every file
     colbench leaderboard audit . --verify   recompute every number from the transcripts
-    colbench leaderboard head .             print the head of the log, to publish it elsewhere
+    colbench leaderboard head .             print the log's head (the hash of its last line), to publish it elsewhere
     colbench leaderboard build . --out site
 """
 WORKFLOWS = ".github/workflows"
 WORKFLOW = f"{WORKFLOWS}/verify-entries.yml"
 AUDIT_WORKFLOW = f"{WORKFLOWS}/audit-store.yml"
 PINNED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.+!]*", re.ASCII)
-"""The form of a package specifier that is safe to pass to the workflow's shell."""
+"""The form of a package's name and version that is safe to pass to the workflow's shell."""
 ATTRIBUTES = ".gitattributes"
 AS_THEY_ARE = "* -text -filter -diff\n"
 """Settings that keep git from changing line endings and running filters, since a bundle's digest covers every byte."""
@@ -48,7 +48,7 @@ def make_store(store: Path, packages: Sequence[str] = (), signers: Path | None =
                 f"--packages {package}: expected a name and a version, such as colbench-sql==1.0.0"
             )
     if store.exists() and (not store.is_dir() or any(p.name != ".git" for p in store.iterdir())):
-        raise UserError(f"{store}: not empty; use a new folder")
+        raise UserError(f"{store}: not an empty folder; use a new folder")
     (store / ENTRIES).mkdir(parents=True)
     (store / ENTRIES / ".gitkeep").touch()
     (store / "README.md").write_text(README, "utf-8")

@@ -45,16 +45,18 @@ class Signatures(Struct, frozen=True, kw_only=True):
     """The result of checking the signatures in a store."""
 
     records: int
-    """Number of records that the last signed head covers; 0 if any head has a fault."""
+    """Number of records that the last signed head covers; 0 if the store has no signed head or a head has a fault."""
     keepers: tuple[str, ...]
     """Keepers who signed heads, in the order of their first signature."""
     faults: tuple[str, ...]
+    """Each fault: the file or the records, and what is wrong."""
 
 
 def read_keepers(store: Path, trusted: Path | None = None) -> Keepers | None:
     """Return the keepers whose signatures are accepted: those in the file `trusted` or, if it is None, the store's.
 
-    Returns None if the store names no keepers and so is unsigned.
+    Returns None if the store names no keepers and so is unsigned. Raises DataError if the file cannot be read, and
+    UserError if it contains no key or an invalid line.
     """
     path = trusted or store / SIGNERS
     return Keepers(path) if trusted or path.is_symlink() or path.exists() else None
@@ -73,7 +75,8 @@ def check_signatures(store: Path, log: Log, keepers: Keepers | None) -> Signatur
     faults = [*_faults_of_heads(store, log, heads, keepers, names)]
     signed = heads[-1].records if heads and not faults else 0
     if signed < len(log.records):
-        faults.append(f"the log is unsigned from record {signed + 1} on; {_how(store)}")
+        how = "correct the other faults first" if faults else _how(store)
+        faults.append(f"no valid signed head covers the records from {signed + 1} on; {how}")
     faults += _faults_of_receipts(store, log, keepers)
     return Signatures(records=signed, keepers=tuple(dict.fromkeys(names)), faults=tuple(faults))
 
@@ -82,7 +85,7 @@ def sign_store(store: Path, key: Path) -> Head:
     """Sign everything that is unsigned: first receipts, then the head of the log. Return the signed head.
 
     Raises UserError if the store names no keepers or the key cannot sign, DataError if the key does not belong to a
-    keeper or the store contradicts earlier signatures.
+    keeper, the log has no records, or the store contradicts earlier signatures.
     """
     keepers = _keepers(store, key)
     with writing(store) as writer:
@@ -137,7 +140,7 @@ def signed_records(store: Path) -> int:
 def newest_head(store: Path, log: Log) -> Head:
     """Return the last head saved in the store or, if no head is saved, the head of the log.
 
-    Raises DataError if the log lacks the saved head.
+    Raises DataError if the log lacks the saved head, or if both are missing.
     """
     if not (heads := read_heads(store)):
         return head_of(log)

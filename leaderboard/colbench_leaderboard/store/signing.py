@@ -49,7 +49,7 @@ class Keepers:
         """Return the name of the keeper who signed the content.
 
         `time`: ISO 8601, in UTC; the key must have been valid then. Raises DataError if the signature is not valid for
-        this content, or was not made by a keeper.
+        this content, or was not made by a keeper. Raises UserError if ssh-keygen is not installed.
         """
         if len(signature) > MOST_SIGNATURE or not SIGNATURE.fullmatch(signature):
             raise DataError("its signature was not made by ssh-keygen")
@@ -76,7 +76,7 @@ def sign(content: bytes, key: Path, namespace: Namespace) -> str:
     """Sign content with a key, and return the signature.
 
     `key`: the file of the private key, or of the public key if an SSH agent holds the private one. Raises UserError if
-    ssh-keygen cannot sign with the key.
+    ssh-keygen cannot sign with the key or is not installed.
     """
     if not key.is_file():
         raise UserError(f"--key {key}: no such file; create a key with `ssh-keygen -t ed25519`")

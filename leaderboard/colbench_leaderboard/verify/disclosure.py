@@ -4,8 +4,8 @@ The hidden facts of a task are the facts that its request does not state. If the
 numbers and strings of its reference that the request lacks. A fact was told if one reply of the human contains the
 fact's statement, all its numbers and strings, or most of its words. A model that plays the human may use other words,
 or just say "no": then a fact also counts as told if the rule-based human would have told it in reply to the same
-message. A fact that was not told is *untold*. The answer uses an untold fact if the answer is right, or contains all
-numbers and strings of the fact.
+message. A fact that was not told is *untold*. The answer uses an untold fact if it contains all numbers and strings of
+the fact. In a task with unstated facts, a right answer also uses all untold facts.
 `evidence` tests whether guessing explains the untold facts that answers use.
 """
 

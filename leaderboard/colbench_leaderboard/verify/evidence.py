@@ -133,8 +133,9 @@ class Evidence:
         if p < ALPHA:
             findings.add(
                 "audit.undisclosed-mean",
-                f"before hidden facts are revealed, answers use {100 * mean:.1f} points more of them than guessing "
-                f"explains, on average over {len(self._excess):,} tasks (p < {ALPHA:g})",
+                f"answers use hidden facts that the human never revealed: {100 * mean:.1f} percentage points of all "
+                f"hidden facts more than guessing explains, on average over {len(self._excess):,} tasks "
+                f"(p < {ALPHA:g})",
             )
 
 

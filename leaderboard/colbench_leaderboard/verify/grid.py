@@ -18,7 +18,7 @@ from colbench_leaderboard.verify.findings import Findings
 
 
 def tasks_hash(tasks: Sequence[Task]) -> str:
-    """Return the digest over the ids and hashes of tasks in order, as in `run.json`."""
+    """Return the digest over the IDs and hashes of tasks in order, as in `run.json`."""
     return digest([[task.id, task.hash] for task in tasks])
 
 
@@ -70,7 +70,7 @@ class Grid:
                     yield task, trial
 
     def report_missing(self, findings: Findings) -> None:
-        """Add a finding for each planned task and trial that was not seen."""
+        """Add a finding for each required trial that was not seen."""
         for task, trial in self.missing():
             findings.add(
                 "grid.missing-cell",

@@ -128,9 +128,12 @@ class Judge:
         )
 
     async def _scored(self, rollout: Rollout, task: Task) -> Rollout:
+        """Return a dialogue with its scores. Raises InfrastructureError if the scoring fails."""
         scored = await self._session.score(rollout, task)
         if failed := scored.failure:
-            raise InfrastructureError(f"{task.id}: {failed.boundary}: {failed.reason}")
+            error = InfrastructureError(f"{task.id}: {failed.reason}")
+            error.boundary = failed.boundary
+            raise error
         return scored
 
 

@@ -73,15 +73,15 @@ def check(
         findings.add(rule, message, LOCK)
     if set(config.sandbox_packages) != set(packages):
         message = (
-            f"answers may import {_listed(config.sandbox_packages)}, but the receiver has "
-            f"{_listed(packages)}; set --sandbox-packages"
+            f"answers may import {_listed(config.sandbox_packages)}, but --sandbox-packages of the receiver has "
+            f"{_listed(packages)}; set it to the packages of the run"
         )
         findings.add("lock.packages", message, LOCK)
     if uses_model(lock) and not submission.models:
         message = f"`models` is empty, but the agent {shown(config.agent)} uses a model"
         findings.add("lock.model", message, SUBMISSION)
     if submission.track == "standard":
-        keyless = [] if is_keyless(lock) else ["its human is not the rule-based human"]
+        keyless = [] if is_keyless(lock) else ["its human is not the unchanged rule-based human"]
         for message in (*departures(lock), *keyless):
             findings.add("lock.standard", message, LOCK)
 
@@ -95,7 +95,7 @@ def _itself(lock: Lock, config: RunConfig) -> Iterator[tuple[str, str]]:
     if config.human == HUMAN and (not isinstance(human, dict) or human.get("class") != CLASS):
         yield "lock.pins", f"`human` is {HUMAN}, but `pins` has another human"
     if lock.pins.get("colbench") != lock.colbench:
-        yield "lock.pins", "`pins` have another version than `colbench`"
+        yield "lock.pins", "`colbench` and `pins` have different versions of ColBench"
     if lock.colbench != __version__:
         yield (
             "lock.version",
@@ -133,7 +133,7 @@ def _mode(lock: Lock, config: RunConfig) -> Iterator[tuple[str, str]]:
     if domain in domain_names() and config.scoring not in get_domain(domain).modes:
         yield (
             "lock.config",
-            f"`scoring` is {shown(config.scoring)}, which is not a mode of {domain}",
+            f"`scoring` is {shown(config.scoring)}, which is not a scoring mode of {domain}",
         )
 
 
@@ -142,7 +142,7 @@ def _tasks(lock: Lock, config: RunConfig, tasks: Sequence[Task]) -> Iterator[tup
     if any(task.domain != stated.domain for task in tasks):
         yield (
             "lock.domain",
-            f"`domain` is {shown(stated.domain)}, but some of the tasks belong to another domain",
+            f"`domain` is {shown(stated.domain)}, but some of the receiver's tasks belong to another domain",
         )
     if stated.trials != config.trials:
         yield "lock.tasks", f"{stated.trials} trials, but `config` has {config.trials}"

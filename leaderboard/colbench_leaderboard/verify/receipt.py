@@ -1,12 +1,12 @@
-"""The result of verifying a bundle: three files, the same on every machine.
+"""The result of verifying a bundle: three files (for a refused bundle, only the receipt), the same on every machine.
 
     verified/scores.jsonl   `CellScore`: canonical JSON, one line for each cell of the grid, by task and trial
     verified/summary.json   `Summary`
     verified/receipt.json   `Receipt`
 
-The same version of ColBench, tasks and settings (`--replay`, `--against`) give the same bytes. Therefore, the files
-contain no time, machine or path, and values of cells are rounded to `Metric.digits` before any mean is computed. Scores
-and summary leave out tasks that the receiver's scorer cannot judge.
+The same versions of ColBench and of the domain's package, tasks, scorer and settings (`--replay`, `--against`) give the
+same bytes. Therefore, the files contain no time, machine or path, and values of cells are rounded to `Metric.digits`
+before any mean is computed. Scores and summary leave out tasks that the receiver's scorer cannot judge.
 """
 
 from __future__ import annotations
@@ -102,7 +102,10 @@ class Summary(Struct, frozen=True, kw_only=True):
     asking: dict[str, Estimate] = {}
     """`ask_precision`, `ask_recall`, `ask_f1`: means over the dialogues for which they are defined."""
     undisclosed: float | None
-    """Mean share of the hidden facts that answers used although the human had not revealed them; None if unknown."""
+    """Mean share of the hidden facts that answers used although the human never revealed them.
+
+    None if no task with an answer has hidden facts.
+    """
 
 
 class Receipt(Struct, frozen=True, kw_only=True):
@@ -114,10 +117,11 @@ class Receipt(Struct, frozen=True, kw_only=True):
     colbench: str
     """The version of ColBench that verified the bundle."""
     domain_package: str | UnsetType = UNSET
-    """Package and version of the domain that verified the bundle; not set if ColBench itself provides the domain."""
+    """Name and version of the receiver's package of the domain; not set if ColBench itself provides the domain."""
     tasks: str
     """The hash of the receiver's own tasks."""
     scorer: str
+    """Name of the scorer; "" if the bundle is refused or has no answer."""
     level: Level | None
     """The verification level; None if the bundle is refused."""
     findings: tuple[Finding, ...]
@@ -153,7 +157,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
                 with (folder / name).open("wb") as file:
                     file.writelines(lines)
         except OSError as cause:
-            raise UserError(f"--out {folder}: cannot be written: {cause.strerror}") from cause
+            raise UserError(f"{folder}: cannot be written: {cause.strerror}") from cause
 
 
 def remove_files(folder: Path) -> None:

@@ -33,7 +33,7 @@ def sample(
 ) -> frozenset[tuple[str, int]]:
     """Draw the cells (task and trial) in which the human is asked again: the share `share` of all cells, rounded up.
 
-    The draw depends only on the bundle's digest, so everyone draws the same cells.
+    For the same share and cells, the draw depends only on the bundle's digest, so everyone draws the same cells.
     """
     drawn = sorted(cells, key=lambda cell: _lot(bundle, *cell))
     return frozenset(drawn[: math.ceil(round(share * len(drawn), 6))])

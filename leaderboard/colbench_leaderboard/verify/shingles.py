@@ -6,17 +6,17 @@ from collections.abc import Iterable, Sequence
 from zlib import crc32
 
 Shingles = frozenset[int]
-"""Checksums of a sequence's runs or pairs; they are the same on every machine."""
+"""Checksums of a sequence's runs (consecutive parts) or pairs of parts; they are the same on every machine."""
 
 
 def runs(parts: Sequence[str], size: int) -> Shingles:
-    """Return all runs of `size` consecutive parts. A shorter sequence is itself the only run."""
+    """Return the checksum of each run of `size` consecutive parts. A shorter sequence is itself the only run."""
     starts = range(max(1, len(parts) - size + 1)) if parts else ()
     return _shingles(parts[start : start + size] for start in starts)
 
 
 def pairs(parts: Sequence[str], reach: int) -> Shingles:
-    """Return all pairs of parts at most `reach` places apart; inserting a part changes only a few pairs."""
+    """Return the checksum of each pair of parts at most `reach` places apart; a new part changes only a few pairs."""
     return _shingles(
         (part, other)
         for place, part in enumerate(parts)
@@ -25,7 +25,7 @@ def pairs(parts: Sequence[str], reach: int) -> Shingles:
 
 
 def containment(one: Shingles, other: Shingles) -> float:
-    """Return the share of the smaller set contained in the larger one; 1 if both are empty."""
+    """Return the share of the smaller set contained in the larger one; 1 if both are empty, 0 if only one is empty."""
     smaller = min(len(one), len(other))
     return len(one & other) / smaller if smaller else float(len(one) == len(other))
 

@@ -32,7 +32,7 @@ class Tally:
         self._void: set[str] = set()
         self._answered: set[str] = set()
         self.scorer = ""
-        """The name of the scorer."""
+        """The name of the scorer; "" if no dialogue has an answer."""
         self.same = 0
         """Number of replies that the human gave again when replayed."""
         self.replayed = 0

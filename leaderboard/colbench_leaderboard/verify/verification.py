@@ -36,7 +36,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     config: RunConfig = RunConfig()
     """Configuration of the scoring on this machine; all fields that do not concern scoring are ignored."""
     replay: float = 1.0
-    """Share of the dialogues in which the human is replayed."""
+    """Share of the dialogues in which the rule-based human is replayed; other humans are never replayed."""
     against: tuple[Path, ...] = ()
     """Other bundles, with which the bundle's transcripts are compared."""
     carried: tuple[Finding, ...] = ()

@@ -1,8 +1,8 @@
 """Group-relative advantages: a candidate in one sampled dialogue, compared with other dialogues about its task.
 
-The group has n dialogues by the demonstrators' policy (`play`) with the turn limit of the state: one consists of the
-state's turns, the candidate, and a continuation; the other n − 1 start from the request. A is the advantage of
-the candidate, and t its turn.
+The group has n dialogues by the demonstrators' policy (`play`) with the turn limit of the state. One consists of the
+state's turns, the candidate and, if the candidate is a question, a continuation. The other n − 1 start from the
+request. A is the advantage of the candidate, and t its turn.
 
 | estimator | A of the candidate |
 |---|---|
@@ -10,8 +10,9 @@ the candidate, and t its turn.
 | `MT-GRPO` | (r_t − mean r_t) / std r_t over the dialogues that ask in turn t, plus A of GRPO; for answers, A of GRPO |
 | `turn-level GRPO, unbiased` | R − w Φ(o_t), minus its mean over all dialogues (`train.grpo.credit`) |
 
-r_t is the share of the open decisions that the reply in turn t reveals, and Φ(o_t) the share revealed before turn t. w
-is a weight. R is the reward of the answer minus the cost κ of each question. MT-GRPO: arXiv 2505.11821.
+r_t is the share of the open decisions that the reply in turn t reveals for the first time, and Φ(o_t) the share
+revealed before turn t. w is a weight. R is the reward of the answer (0 without an answer) minus the cost κ of each
+question. MT-GRPO: arXiv 2505.11821.
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ class Dialogue(Struct, frozen=True):
     """A sampled dialogue."""
 
     reward: float
-    """Reward of its answer, minus κ for each question."""
+    """Reward of its answer (0 without an answer), minus κ for each question."""
     told: tuple[Facts, ...]
-    """Facts revealed by the reply to each question."""
+    """For each question, the facts that the reply reveals for the first time."""
 
 
 Group = Sequence[Dialogue]

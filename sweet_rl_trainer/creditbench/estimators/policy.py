@@ -8,9 +8,9 @@ reply, c the task's reference, R the reward of an answer, and κ the cost of a q
 | `likelihood` | log π(a|o) / L | the same |
 | `PMI` | (log π(a|o,c) − log π(a|o)) / L | the same |
 | `self-teacher` | (log π(a|o,f) − log π(a|o)) / L, f: the request with every open decision | the same |
-| `gain` | Φ(o′) − Φ(o) − κ, Φ = log π(c|o) / the tokens of c (`credit.gain`) | R − Φ(o) |
+| `gain` | Φ(o′) − Φ(o) − κ, Φ = log π(c|o) / the number of c's tokens (`credit.gain`) | R − Φ(o) |
 | `gain, scaled` | as `gain`, with Φ′(o) = α + β (Φ(o) − Φ(o_1)) in place of Φ, fitted to the reward | R − Φ′(o) |
-| `IGPO-like` | exp Φ(o′) − exp Φ(o): the probability of a token of c | R |
+| `IGPO-like` | exp Φ(o′) − exp Φ(o); exp Φ is the geometric mean of the probabilities of c's tokens | R |
 | `InfoPO-like` | log π(b|o′) − log π(b|o′ without the reply), a mean over the tokens of the next answer b | R |
 
 Sources: IGPO, arXiv 2510.14967; InfoPO, arXiv 2603.00656; self-teacher (the same model with more information), arXiv
@@ -90,7 +90,10 @@ def scaled_gain(bench: Bench, policy: Reader, benches: Sequence[Bench]) -> list[
 
 
 def line(policy: Reader, benches: Sequence[Bench]) -> Line:
-    """Return the reward as a linear function of the gain Φ(o) − Φ(o_1), fitted to the best answers of all states."""
+    """Return the reward as a linear function of the gain Φ(o) − Φ(o_1), fitted to the best answers of all states.
+
+    Raises NoScaleError in the same cases as `scaled_gain`.
+    """
     ends = [
         (_state(bench.task, state, policy), each.reward)
         for bench in benches

@@ -17,7 +17,10 @@ def questions_first(bench: Bench) -> list[Scores]:
 
 
 def facts(bench: Bench, told_later: float) -> list[Scores]:
-    """Return the advantages under the facts potential Φ_p, where p is `told_later` (see `methods.credit.facts`)."""
+    """Return the advantages under the facts potential Φ_p, where p is `told_later` (see `methods.credit.facts`).
+
+    Returns [] if the task has no `guess_table`.
+    """
     table = guess_table(bench.task)
     return [_by_facts(state, table, told_later) for state in bench.states] if table else []
 

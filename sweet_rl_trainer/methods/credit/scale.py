@@ -43,7 +43,7 @@ class Scaled:
         self._line = line
 
     def __call__(self, states: Sequence[State]) -> list[float | None]:
-        """Return a + b Φ for each state; None for a state without Φ."""
+        """Return a + b Φ for each state; None for a state without Φ. With `relative`, Φ(o) − Φ(o_1) replaces Φ."""
         a, b = self._line.intercept, self._line.slope
         return [None if each is None else a + b * each for each in self._potential(states)]
 

@@ -60,7 +60,7 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     by_length: Correlation
     """Correlation of dialogues' scores with their numbers of reply tokens."""
     candidates_by_length: Correlation
-    """Correlation of candidates' scores with their tokens, within turns."""
+    """Correlation of candidates' scores with their numbers of tokens, within turns."""
     best_of: DialogueCurve | None = None
     states: Preference | None = None
     continuations: Agreement | None = None
@@ -125,7 +125,8 @@ def _unsure(accuracy: Interval, pairs: int) -> Iterator[str]:
     if accuracy.low is None or accuracy.high is None or accuracy.low > 0.5:
         return
     said = (
-        f"{accuracy.mean:.1%} of {pairs} held-out pairs, {accuracy.low:.1%} to {accuracy.high:.1%}"
+        f"{accuracy.mean:.1%} of {pairs} held-out pairs (95% interval: {accuracy.low:.1%} to "
+        f"{accuracy.high:.1%})"
     )
     if accuracy.high < 0.5:
         yield f"The critic prefers the worse of two dialogues: it is right on {said}."
@@ -138,7 +139,8 @@ def _drawn(what: str, size: str, found: Correlation) -> Iterator[str]:
     most = max(known, key=abs, default=0.0)
     if abs(most) > TOO_MUCH:
         way = "positively" if most > 0 else "negatively"
-        yield f"Scores of {what} correlate {way} with {size} ({most:+.2f} over {found.count})."
+        counted = f"{found.count} {what.partition(' ')[0]}"
+        yield f"Scores of {what} correlate {way} with {size} ({most:+.2f} over {counted})."
 
 
 def _asks_on(states: Preference | None) -> Iterator[str]:

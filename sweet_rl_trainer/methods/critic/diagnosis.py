@@ -157,7 +157,7 @@ def _continuations(
 
 
 def summary(found: Diagnosis) -> dict[str, Any]:
-    """Summarize the diagnosis."""
+    """Return a summary of the diagnosis: the pair accuracy, the number of pairs and the alarms."""
     return {"accuracy": found.accuracy.mean, "pairs": found.pairs, "alarms": alarms(found)}
 
 
@@ -177,7 +177,7 @@ class Asked(Struct, frozen=True, kw_only=True):
 
     @property
     def budget(self) -> int:
-        """Maximum number of tokens processed at once."""
+        """The maximum number of tokens processed at once."""
         return self.row_tokens
 
     def pairs(self, pairs: Sequence[PairExample]) -> list[tuple[float, float]]:
@@ -206,7 +206,7 @@ class Asked(Struct, frozen=True, kw_only=True):
         by_id = {side.trajectory: score for side, score in zip(sides, found, strict=True)}
         curve = of_dialogues(trajectories, by_id)
         if curve is None:
-            missing["best_of"] = "no held-out task has two dialogues"
+            missing["best_of"] = "no held-out task has two scored dialogues"
         return curve
 
     def states(

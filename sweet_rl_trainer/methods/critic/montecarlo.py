@@ -62,10 +62,9 @@ def sample_turns(
 
     Raises UserError if `turns` is below 1 or `candidates` below 2.
     """
-    if turns < 1 or candidates < 2:
-        raise UserError(
-            f"turns={turns}, candidates={candidates}: `turns` must be at least 1, and `candidates` at least 2"
-        )
+    for name, value, least in (("turns", turns, 1), ("candidates", candidates, 2)):
+        if value < least:
+            raise UserError(f"{name} {value}: must be at least {least}")
     usable = []
     for each in scored:
         turn = each.candidates.turn

@@ -76,7 +76,7 @@ def known_states(
     for trajectory in trajectories:
         task = tasks.get(trajectory.task_hash)
         if task is None or not task.difficulty:
-            lost["dialogues about a task without facts"] += 1
+            lost["dialogues about a task without known facts"] += 1
             continue
         turns = list(_known(trajectory, task))
         lost["dialogues without a turn at which every decision is known"] += not turns
@@ -102,7 +102,7 @@ def right_answer(task: Task, *, fenced: bool) -> str:
 
 
 def preference(scored: Sequence[Scored]) -> Preference | None:
-    """Return how often the critic scores questions above the answer in `known_states`; a tie counts half.
+    """Return the comparison of questions with the answer in scored `known_states`; a tie counts half.
 
     A state counts if its answer and at least one question have a score. Return None if no state counts.
     """

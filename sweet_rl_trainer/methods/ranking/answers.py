@@ -1,7 +1,7 @@
 """The share of answers among the candidates of turns that yield pairs, and among chosen and rejected replies.
 
 If answers are rarer among the chosen replies than among the candidates, the pairs teach the policy to answer later.
-Later answers help a policy that asks too little. With any other policy, they lead to dialogues without an answer.
+Later answers help a policy that asks too little. With any other policy, they can lead to dialogues without an answer.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
     FILE        JSONL; a line for each turn's candidates, in the order of completion
 
-The key of a line is a hash of everything that its candidates depend on: the context, the sampler, the seed and N. So an
-interrupted run continues where it stopped, and turns with the same context (the first turns of a task's dialogues)
-share their candidates. Candidates are read from the file on access. `server` samples from any OpenAI-compatible server,
-`local` from a model in this process.
+The key of a line is a hash of everything that its candidates depend on: the context, and the sampler with its seed and
+N. So an interrupted run continues where it stopped, and turns with the same context (the first turns of a task's
+dialogues) share their candidates. Candidates are read from the file on access. `server` samples from any
+OpenAI-compatible server, `local` from a model in this process.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class Sampler(Struct, frozen=True, kw_only=True):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.count < 2 or self.max_tokens < 1 or self.temperature <= 0:
-            raise UserError(
-                "candidates: expected at least 2 candidates, at least 1 token and a temperature "
-                f"above 0, got {self.count} candidates, {self.max_tokens} tokens and temperature "
-                f"{self.temperature:g}"
-            )
+        if self.count < 2:
+            raise UserError(f"count {self.count}: expected at least 2 candidates for each turn")
+        if self.max_tokens < 1:
+            raise UserError(f"max_tokens {self.max_tokens}: must be at least 1")
+        if self.temperature <= 0:
+            raise UserError(f"temperature {self.temperature:g}: must be above 0")
 
     def key(self, context: object) -> str:
         """Return the key under which the candidates that follow a context are stored."""
@@ -78,7 +78,10 @@ class CandidateFile:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Lock the file for this writer. Raises UserError if another process writes, or the file cannot be written."""
+        """Lock the file for this writer.
+
+        Raises UserError if another process writes the file, if it cannot be written, or if a line is damaged.
+        """
         with hold(self.path.with_suffix(".lock"), self.path):
             self._starts |= dict(_index(self.path))
             self._lines = LineWriter(self.path)

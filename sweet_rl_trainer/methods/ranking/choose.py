@@ -6,8 +6,8 @@
 | `best-worst` | the best | the worst |
 | `margin` | any | any whose score is smaller by the margin or more |
 
-Replies with equal scores and replies with equal words are never paired. If the number of replies is odd, the middle
-one is in neither half.
+Replies with equal scores and replies with equal words are never paired, and replies without a score are left out. If
+the number of scored replies is odd, the middle one is in neither half.
 """
 
 from __future__ import annotations
@@ -51,16 +51,15 @@ def choose(
 ) -> list[Choice]:
     """Draw at most `pairs_per_turn` different pairs of a turn's candidates from all that the rule allows.
 
-    The draw depends only on the seed and the turn. Raises UserError for an unknown rule, fewer than one pair per turn
-    or a margin below 0.
+    The random numbers depend only on the seed and the turn. `margin` is the minimum difference of scores for the rule
+    "margin". Raises UserError for an unknown rule, fewer than one pair per turn or a margin below 0.
     """
     if rule not in RULES:
         raise UserError(f"pairs {rule!r}: expected one of {', '.join(RULES)}")
-    if pairs_per_turn < 1 or margin < 0:
-        raise UserError(
-            f"pairs {rule}: pairs_per_turn must be at least 1 (got {pairs_per_turn}), and margin at least 0 "
-            f"(got {margin:g})"
-        )
+    if pairs_per_turn < 1:
+        raise UserError(f"pairs_per_turn {pairs_per_turn}: must be at least 1")
+    if margin < 0:
+        raise UserError(f"margin {margin:g}: must be at least 0")
     scores = {n: score for n, score in enumerate(scored.scores) if score is not None}
     replies = scored.candidates.replies
     allowed = [
@@ -91,11 +90,17 @@ def _allowed(scores: dict[int, float], rule: Rule, margin: float) -> list[Choice
 
 
 def no_pairs(turns: int, dropped: Counter[str]) -> NoPairsError:
-    """Return the error for `turns` ranked turns of which none has a pair; `dropped` counts the reasons."""
-    reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
-    return NoPairsError(
-        f"none of {turns} ranked turns has a pair left for training ({reasons or 'none was given'})"
+    """Return the error for `turns` ranked turns of training dialogues, none of which has a pair.
+
+    `dropped` counts the turns, candidates and pairs left out, by reason.
+    """
+    said = (
+        f"none of {turns} ranked turns has a pair left for training"
+        if turns
+        else "no turn of a training dialogue has scored candidates"
     )
+    reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
+    return NoPairsError(f"{said} ({reasons})" if reasons else said)
 
 
 def turn_examples(
@@ -115,9 +120,9 @@ def turn_examples(
     """Return a turn's pairs for training the actor; the `reward` of a side is its reply's score.
 
     The actor does not see c, the hidden information. With the loss "nll", return only the chosen replies, each once,
-    with token weights that sum to 1. Pairs with a side longer than `max_length` tokens are left out. `imitate` sets
-    `PairExample.imitated`. `dropped` counts the pairs left out, and turns without a pair. For `rule`, `pairs_per_turn`,
-    `margin` and `seed`, see `choose`.
+    with token weights that sum to 1, instead of pairs. Pairs with a side longer than `max_length` tokens are left out.
+    `imitate` sets `PairExample.imitated`. `dropped` counts these pairs, and turns for which `choose` finds no pair. For
+    `rule`, `pairs_per_turn`, `margin` and `seed`, see `choose`.
     """
     choices = choose(scored, rule, pairs_per_turn=pairs_per_turn, margin=margin, seed=seed)
     if not choices:

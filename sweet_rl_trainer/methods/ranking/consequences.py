@@ -46,11 +46,11 @@ def score_by_consequences(
     cost: float,
     dropped: Counter[str],
 ) -> list[Scores | None]:
-    """Return for each turn a list with the credit of each candidate; equal candidates of a turn are played only once.
+    """Return the scores of each turn: the credit of each candidate. Equal candidates of a turn are played only once.
 
-    `tasks` is keyed by task hash, and `cost` is κ. A turn whose task is not in `tasks` has None instead of a list. A
-    candidate that could not be played, or whose outcome has no potential, has the credit None. `dropped` counts these
-    turns and candidates.
+    `tasks` is keyed by task hash, and `cost` is κ. A turn whose task is not in `tasks` gets None. A candidate has the
+    score None if it could not be played, or if a state in its credit has no potential. `dropped` counts these turns and
+    candidates.
     """
     came = list(by_wording(turns, tasks, play))
     states = [

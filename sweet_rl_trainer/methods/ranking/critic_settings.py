@@ -36,7 +36,7 @@ class CriticSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     max_length: Count = 8192
     """Maximum number of tokens; a longer example is left out. Paper."""
     vision: VisionSettings | None = None
-    """Settings of a critic that sees pages, which requires `train.score` "value". Paper: in frontend design."""
+    """Settings of a critic that sees pages, which requires `train.score` "value". Paper: only in frontend design."""
 
 
 def template_of(table: CriticSettings) -> Template | None:

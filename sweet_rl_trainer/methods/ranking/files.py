@@ -24,6 +24,7 @@ class Sampled(Struct, frozen=True, kw_only=True):
 
     trajectory: str
     turn: int
+    """Number of the turn, from 0."""
     replies: tuple[Reply, ...]
     prompt: tuple[int, ...] = ()
 
@@ -33,6 +34,7 @@ class Line(Struct, frozen=True, kw_only=True):
 
     trajectory: str
     turn: int
+    """Number of the turn, from 0."""
     replies: tuple[str, ...]
     scores: tuple[float | None, ...]
     lengths: tuple[int, ...]

@@ -19,7 +19,7 @@ def places(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def line_at(path: Path, start: int) -> bytes:
-    """Return the line that starts at a position."""
+    """Return the line that starts at an offset, with its newline."""
     with path.open("rb") as file:
         file.seek(start)
         return file.readline()

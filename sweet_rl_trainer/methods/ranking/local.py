@@ -16,7 +16,7 @@ from sweet_rl_trainer.methods.ranking.turns import Reply, Turn
 from sweet_rl_trainer.model.generate import context_of, ends_of, generate
 
 ROWS = 64
-"""Number of replies in a batch."""
+"""Maximum number of replies in a batch, unless a single turn has more."""
 
 
 def sample_in_process(

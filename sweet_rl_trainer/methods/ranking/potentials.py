@@ -43,7 +43,10 @@ def potential(
 
 
 def ends_of(dialogues: Iterable[Trajectory], tasks: Mapping[str, Task]) -> Ends:
-    """Return the state before the answer, and the reward, of each dialogue that has an answer and a known task."""
+    """Return the state before the answer, and the reward, of each dialogue that ended with an answer.
+
+    Dialogues about tasks that are not in `tasks`, which is keyed by task hash, are left out.
+    """
     return [
         (states_of(each, tasks[each.task_hash])[-1], each.reward)
         for each in dialogues

@@ -1,7 +1,7 @@
 """The stage that scores the candidates, and pairs them for the actor.
 
 FOLDER/scored.jsonl                        each turn's candidates with their scores
-FOLDER/train.msgpack, held_out.msgpack     the pairs (`data.files`)
+FOLDER/train.msgpack, held_out.msgpack     the pairs or, with the actor's loss "nll", the chosen replies (`data.files`)
 FOLDER/shown.json                          a few of the pairs, as text (`pipeline.view`)
 
 A vision critic is shown the candidates' pages, whose pictures are stored next to those of its training.
@@ -62,7 +62,11 @@ class Ranked:
 
 
 def rank(job: Job, recipe: Recipe) -> dict[str, Any]:
-    """Score all candidates, and choose the training and held-out pairs."""
+    """Score all candidates, write the training and held-out pairs, and return a summary.
+
+    Raises DataError if no pair is left to train on, and UserError if the scores cannot be computed, scaled or
+    calibrated.
+    """
     settings = recipe.table(RankSettings)
     data = load(recipe.data, job.inputs)
     chat = chat_of(model_in(job.inputs["model"]), recipe.model)
@@ -89,7 +93,7 @@ def rank(job: Job, recipe: Recipe) -> dict[str, Any]:
         files.writing(job.folder / files.HELD_OUT) as held_out,
     ):
         write_scored(job.folder, pairing.written(ranked, train, held_out))
-        pairing.check()
+        pairing.check(dropped)
     write_examples(job.folder, pairing.shown[:COUNT])
     said = {"turns": pairing.turns, "pairs": pairing.pairs, "held_out": pairing.held_out}
     return {
@@ -111,7 +115,7 @@ class _Pairing:
         self._actor = recipe.table(ActorSettings)
         self.turns = self.pairs = self.held_out = self.tokens = 0
         self._to_train = 0
-        """Number of turns of training tasks."""
+        """Number of scored turns of training dialogues."""
         self.shown: list[ShownPair] = []
         self.answers = AnswerShares()
         self._every = max(1, turns // COUNT)
@@ -146,10 +150,10 @@ class _Pairing:
             for role, side in zip(("chosen", "rejected"), _sides(example), strict=False):
                 self.answers.add(role, [_text(side, candidates)])
 
-    def check(self) -> None:
-        """Raise DataError if no pair is left to train on."""
+    def check(self, unscored: Counter[str]) -> None:
+        """Raise DataError if no pair is left to train on; `unscored` counts turns and candidates without a score."""
         if not self.pairs:
-            raise no_pairs(self._to_train, self.dropped)
+            raise no_pairs(self._to_train, unscored + self.dropped)
 
     def _examples(self, scored: Scored, dropped: Counter[str]) -> Examples:
         settings, actor = self._settings, self._actor
@@ -194,7 +198,10 @@ def _text(side: Side, candidates: Candidates) -> str:
 
 
 def estimate(known: Known, recipe: Recipe) -> Amount:
-    """Return the number of pairs; before the stage is run, an upper bound (`Stage.estimate`)."""
+    """Return the number of pairs; before the stage is run, an upper bound, if the number of turns is known.
+
+    See `Stage.estimate`.
+    """
     if known.said:
         return Amount(examples=known.said["pairs"], tokens=known.said["tokens"])
     turns = known.amounts["candidates"].examples
@@ -293,7 +300,8 @@ def _offset(scored: Iterable[Scored], inside: Collection[str]) -> float:
     if found is None:
         raise UserError(
             "rank.calibrate: the scores of answers cannot be calibrated. This needs successful and failed dialogues "
-            "that end with an answer. The candidates of their last turns must include both answers and other replies. "
-            "Set rank.calibrate = false, or add such dialogues."
+            "that end with an answer. The candidates of their last turns must include both answers and other replies, "
+            "and the difference between the mean scores of the two kinds must vary between turns. Set rank.calibrate = "
+            "false, or add such dialogues."
         )
     return found

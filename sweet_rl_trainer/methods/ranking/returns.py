@@ -32,10 +32,11 @@ def score_by_returns(
     count: int,
     dropped: Counter[str],
 ) -> list[Scores | None]:
-    """Return the mean reward of `count` continuations after each candidate; equal candidates are continued only once.
+    """Return the scores of each turn: for each candidate, the mean reward of `count` continuations after it.
 
-    `tasks` is keyed by task hash. A turn whose task is not in `tasks` gets None. A candidate without a rewarded
-    continuation has no score. `dropped` counts these turns and these candidates.
+    Equal candidates of a turn are continued only once. `tasks` is keyed by task hash. A turn whose task is not in
+    `tasks` gets None. A candidate without a rewarded continuation has the score None. `dropped` counts these turns and
+    these candidates.
     """
 
     def play(openings: list[Opening]) -> Sequence[Sequence[float]]:

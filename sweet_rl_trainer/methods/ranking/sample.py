@@ -45,7 +45,7 @@ class SampleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     data_fraction: Fraction = 0.1
     """Share of the trajectories at whose turns replies are sampled. Paper."""
     all_answers: bool = False
-    """Also sample at the last turn of all other dialogues that answered, so that all answers are compared. Ours."""
+    """Also sample at the last turn of every other dialogue that ended with an answer, to compare all answers. Ours."""
     server: str = IN_PROCESS
     """The place of sampling: `in-process` with transformers, `vllm` on a server that the stage starts, or `MODEL@URL`.
 
@@ -64,11 +64,17 @@ class SampleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 def problems(settings: SampleSettings) -> Iterator[str]:
     """Yield a message for each error in the settings."""
     if settings.server not in {IN_PROCESS, VLLM} and "@http" not in settings.server:
-        yield f"sample.server {settings.server!r}: expected in-process, vllm or MODEL@URL"
+        yield (
+            f"sample.server {settings.server!r}: expected in-process, vllm or MODEL@URL, such as "
+            "meta-llama/Llama-3.1-8B-Instruct@http://localhost:8000/v1"
+        )
 
 
 def sample(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
-    """Sample replies at the training and held-out turns that `turns` chooses. In-process sampling uses `precision`."""
+    """Sample replies at the training and held-out turns that `turns` chooses, write them, and return a summary.
+
+    In-process sampling uses `precision`. Raises UserError if the system prompt is unknown (`check_prompts`).
+    """
     data = load(recipe.data, job.inputs)
     check_prompts(data, recipe)
     settings = recipe.table(SampleSettings)
@@ -82,7 +88,10 @@ def sample_at(
     settings: SampleSettings,
     precision: Precision,
 ) -> dict[str, Any]:
-    """Sample candidates at these turns, write them, and return a summary; the table `[sample]` sets the server."""
+    """Sample candidates at these turns, write them, and return a summary.
+
+    `settings` determines the candidates. The settings of the server are those of the recipe's table `[sample]`.
+    """
     model = model_in(job.inputs["model"])
     sampler = Sampler(
         model=model_digest(model),
@@ -126,7 +135,7 @@ def turns(data: Data, settings: SampleSettings) -> list[Turn]:
 
 
 def estimate(known: Known, recipe: Recipe) -> Amount:
-    """Return the number of turns (`Stage.estimate`)."""
+    """Return the number of turns, if the dialogues exist (`Stage.estimate`)."""
     if known.absent - {"model"}:
         return Amount(note="known once dialogues exist")
     if known.waits:
@@ -138,7 +147,9 @@ def estimate(known: Known, recipe: Recipe) -> Amount:
         found = turns(data, settings)
     except DataError as cause:
         return Amount(note=str(cause))
-    return Amount(examples=len(found), note=f"turns, {settings.count} replies each")
+    return Amount(
+        examples=len(found), note=f"the examples are turns, with {settings.count} replies each"
+    )
 
 
 def check_prompts(data: Data, recipe: Recipe) -> None:

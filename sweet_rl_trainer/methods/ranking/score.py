@@ -137,10 +137,10 @@ def score_turns(
     """Return the scores of all candidates.
 
     `privileged`: the template that shows c, the hidden information, to a model. The turns are read once for each term
-    of the preset, in batches to save memory. A row has at most `budget` tokens, unless a single turn has more. If
-    prompt and reply exceed `max_length` tokens, the reply has no score and is counted in `dropped`. Raises UserError if
-    the preset is unknown, if its model is missing, if its model wrongly has or lacks a value head, or if a value is not
-    finite.
+    of the preset, in batches to save memory. A row has at most `budget` tokens, unless a single turn has more (or, if
+    the model does not share prefixes, a single reply). If prompt and reply exceed `max_length` tokens, the reply has no
+    score and is counted in `dropped`. Raises UserError if no model computes the preset's scores, if its model is
+    missing, if its model wrongly has or lacks a value head, or if a value is not finite.
     """
     if not TERMS.get(preset):
         models_only = (name for name, terms in TERMS.items() if terms)

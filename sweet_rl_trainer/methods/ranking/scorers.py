@@ -36,7 +36,7 @@ from sweet_rl_trainer.train.reference_cache import ReferenceCache, arithmetic
 from sweet_rl_trainer.train.scorer import Scorer
 
 ATTENTION = "sdpa"
-"""The attention implementation that can compute the candidates' common prefix once."""
+"""The attention implementation of both models, which can compute the candidates' common prefix once."""
 
 
 class Scorers:

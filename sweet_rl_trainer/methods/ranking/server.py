@@ -36,8 +36,9 @@ async def sample_from_server(
     0.10.2. Without `tokens`, scoring tokenizes the replies again and gives even those cut at `max_tokens` an end token.
     The server renders the messages with its own template: if a trajectory's recorded prompts have another format,
     record tokens or sample in-process. Turns whose context is too long for the server are left out and counted in
-    `dropped`. Raises EndpointError if the server does not answer after all retries, and UserError if it refuses
-    requests or returns no tokens; finished candidates are kept.
+    `dropped`. Raises EndpointError if the server does not answer after all retries. Raises UserError if it refuses
+    requests or, with `tokens`, returns no tokens or different prompts for the same messages. Finished candidates are
+    kept.
     """
     asker = _Asker(chat, sampler, tokens)
     keys = [asker.key(turn) for turn in turns]
@@ -120,8 +121,9 @@ def _with_tokens(key: str, turn: Turn, replies: Sequence[Message]) -> Record:
     prompts = {each.prompt for each in sampled}
     if len(prompts) != 1:
         raise UserError(
-            f"{turn.name}: the server turned the same messages into {len(prompts)} different "
-            "prompts; does its chat template include the time?"
+            f"{turn.name}: the server turned the same messages into {len(prompts)} different prompts, perhaps because "
+            "its chat template states the time; serve the model with a template that does not, or sample in-process "
+            '(sample.server = "in-process")'
         )
     said = zip(replies, sampled, strict=True)
     return Record(

@@ -65,7 +65,7 @@ class Scores(Struct, frozen=True, kw_only=True):
     scores: tuple[float | None, ...]
     """Score of each reply; None if it has no score, for example because it is too long."""
     lengths: tuple[int, ...]
-    """Number of tokens of each reply."""
+    """Number of tokens of each reply, including its end token."""
     solved: tuple[bool, ...] = ()
     """True for each reply that ended the dialogue with a success; empty if unknown."""
 
@@ -91,7 +91,8 @@ def turns_of(
 
     The share is rounded up to a whole trajectory, and a larger share includes the trajectories of every smaller one.
     (The paper takes about a tenth, since turn-wise DPO overfits.) With `all_answers`, the answers of all other
-    trajectories are returned, too. Raises UserError if `data_fraction` is outside (0, 1].
+    trajectories are returned, too, if these ended with an answer. Raises UserError if `data_fraction` is outside
+    (0, 1].
     """
     if not 0 < data_fraction <= 1:
         raise UserError(f"data_fraction {data_fraction:g}: must be more than 0 and at most 1")
@@ -123,7 +124,7 @@ def encode_candidates(
 
     `privileged` is the template that adds the privileged information c to the prompt; a custom encoder adds c itself.
     Raises DataError, which names the turn, if recorded tokens come from another tokenizer, or a reply cannot be encoded
-    exactly.
+    exactly, and UserError if c is to be added but is missing.
     """
     if not isinstance(chat, Chat):
         return _encoded(candidates, chat, token_weights)

@@ -85,7 +85,7 @@ class Environment:
 
 
 def system_prompts(config: RunConfig) -> dict[str, str]:
-    """Return the agent's system prompt for each domain: the file `config.agent_prompt`, or else the built-in prompt.
+    """Return the agent's system prompt for each domain: the content of `config.agent_prompt`, or the built-in prompt.
 
     Raises UserError if the file cannot be read.
     """

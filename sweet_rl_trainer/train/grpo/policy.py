@@ -2,7 +2,8 @@
 
 If the chat template allows it, a dialogue is one sequence: each prompt is the previous prompt, the model's reply, and
 what the template writes after a reply (the end of the turn, the human's words, the start of the next turn). So no
-reply is tokenized again. Unlike in `colbench eval`, the private parts of replies stay in later prompts.
+reply is tokenized again. Unlike in `colbench eval`, the private reasoning in replies (before `OUTPUT:`) stays in later
+prompts.
 
 If the template changes a reply (for example, strips earlier thoughts), or if its prompts do not continue each other,
 the next prompt is the template's text for the dialogue so far, as in `colbench eval`. Each turn is then its own

@@ -188,7 +188,7 @@ class Server:
                 async with self._session.post(self._url, data=body, headers=headers) as response:
                     content = await response.read()
         except aiohttp.ClientError as cause:
-            raise EndpointError(f"{self._url}: {cause}") from cause
+            raise EndpointError(f"{self._url}: {type(cause).__name__}: {cause}") from cause
         if response.status != 200:
             said = f"{self._url}: {response.status}, {content[:200].decode(errors='replace')}"
             if response.status == 400:
@@ -201,7 +201,8 @@ class Server:
             (choice,) = msgspec.json.decode(content, type=_Completion).choices
         except (msgspec.DecodeError, ValueError) as cause:
             raise EndpointError(
-                f"{self._url} returns no token IDs ({cause}); is it vLLM 0.10.2 or newer?"
+                f"{self._url}: the response does not contain the token IDs and log-probabilities of one reply "
+                f"({cause}); is the server vLLM 0.10.2 or newer?"
             ) from cause
         logprobs = tuple(0.0 if each is None else each for each in choice.logprobs.token_logprobs)
         return Said(ids=choice.token_ids, logprobs=logprobs)

@@ -85,7 +85,8 @@ def train_grpo(
     `model` is the initial model, even when a run resumes; `origin` is its digest (`model_digest`). Under
     `accelerate launch` each process calls this function and runs its share of the dialogues. Raises UserError if TRL is
     missing, if the folder contains another run or other files, if the model, the template or the settings are
-    unsuitable, or if none of a batch's dialogues is scored. Raises EndpointError if a model server fails.
+    unsuitable, or if none of the dialogues that a process runs for a batch is scored. Raises EndpointError if a model
+    server fails.
     """
     require_trl()
     state = PartialState(cpu=use_cpu())
@@ -134,7 +135,8 @@ def _check_model(model: Any, settings: GrpoSettings, adapters: LoraSettings | No
     if not (source and Path(source).is_dir()):
         raise UserError(
             f"beta {settings.beta}: needs a reference model, which TRL loads from the model's folder, but the model "
-            f"was loaded from {source or 'no folder'}; load the model from a folder, or set beta to 0"
+            f"was {f'loaded from {source}' if source else 'made without a folder'}; load the model from a folder, or "
+            "set beta to 0"
         )
 
 

@@ -43,7 +43,7 @@ class Design(Struct, frozen=True, kw_only=True):
     """The choices that determine a page's look. `pictures` is the ID of the page's first picture on picsum.photos.
 
     Most fields are named after a decision and hold the code of the chosen option; see `from_choices`. Three decisions
-    fill two fields, the first with the code and the second with the value: `accent` fills `tone` and `hue`, `headline`
+    fill two fields, the first from the code and the second from the value: `accent` fills `tone` and `hue`, `headline`
     fills `size` and `align`, and `room` fills `room` and `width`. `columns` holds the value.
     """
 
@@ -115,7 +115,7 @@ class Design(Struct, frozen=True, kw_only=True):
 
     @property
     def inner(self) -> str:
-        """Return the CSS classes of a centered column that is as wide as the content."""
+        """Return the CSS classes of a centered column with the width that the design sets for content."""
         return f"{WIDTH[self.width]} w-full mx-auto"
 
     @property

@@ -146,7 +146,8 @@ def stream(kind: Kind, number: int, seed: str) -> Iterator[Task]:
         made, last = made + 1, attempt
         if made == number:
             return
-    raise too_few(kind.name, made, "the others are too similar to these")
+    reason = "the others are too similar to these, or do not show their main color"
+    raise too_few(kind.name, made, reason)
 
 
 def alike(one: frozenset[str], other: frozenset[str]) -> float:
@@ -169,7 +170,9 @@ def _draft(random: Random, kind: Kind, split: Split) -> Draft:
             return Draft(
                 kind=kind, subject=subject, sections=sections, choices=choices, design=design
             )
-    raise GeneratorError(f"{kind.name}: found no design in the {split} split")
+    raise GeneratorError(
+        f"{kind.name}: none of {TRIES} designs is suitable and belongs to the {split} split; use another seed"
+    )
 
 
 def _used(kind: Kind, sections: Sections, choices: Choices) -> frozenset[str]:

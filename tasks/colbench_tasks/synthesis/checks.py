@@ -40,7 +40,9 @@ def check_calls(calls: Sequence[str], function: ast.FunctionDef) -> None:
     if len(calls) != CALLS:
         raise RejectedError("bad_calls", f"there are {len(calls)} calls, not {CALLS}")
     if sum(map(len, calls)) > LONGEST_CALLS:
-        raise RejectedError("bad_calls", f"the calls have more than {LONGEST_CALLS:,} characters")
+        raise RejectedError(
+            "bad_calls", f"the calls together have more than {LONGEST_CALLS:,} characters"
+        )
     seen: dict[str, str] = {}
     for call in calls:
         arguments = _arguments(call, function)
@@ -49,14 +51,14 @@ def check_calls(calls: Sequence[str], function: ast.FunctionDef) -> None:
         seen[arguments] = call
 
 
-def parse(source: str, reason: Reason) -> ast.Module:
-    """Parse a source. Raises RejectedError if it is not valid Python."""
+def parse(source: str, reason: Reason, what: str = "the code") -> ast.Module:
+    """Parse a source. Raises RejectedError with this reason, naming `what`, if the source is not valid Python."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as cause:
-        raise RejectedError(reason, f"not valid Python: {cause}") from cause
+        raise RejectedError(reason, f"{what} is not valid Python: {cause}") from cause
 
 
 def _function(source: str, what: str) -> ast.FunctionDef:
@@ -64,7 +66,7 @@ def _function(source: str, what: str) -> ast.FunctionDef:
 
     Raises RejectedError if the source contains anything else, or if the function has parameters that are not plain.
     """
-    match parse(source, "not_a_function").body:
+    match parse(source, "not_a_function", what).body:
         case [ast.FunctionDef() as function]:
             given = function.args
         case _:
@@ -87,7 +89,7 @@ def _parameters(function: ast.FunctionDef) -> list[str]:
 
 def _arguments(call: str, function: ast.FunctionDef) -> str:
     """Return the arguments of a call, sorted by parameter, as a text that is the same for equal calls."""
-    match parse(call.strip(), "bad_calls").body:
+    match parse(call.strip(), "bad_calls", f"the call {call}").body:
         case [
             ast.Expr(value=ast.Call(func=ast.Name(id=function.name), args=args, keywords=keywords))
         ]:

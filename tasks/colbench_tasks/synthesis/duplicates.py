@@ -56,7 +56,7 @@ class NearDuplicates:
         self._codes = _Index(SAME_CODE, CODE_ROWS)
 
     def add(self, task: Task) -> None:
-        """Add a task to the index; frontend tasks are ignored."""
+        """Add a backend task to the index; tasks of other domains are ignored."""
         if task.domain == Family.domain:
             self._requests.add(task.id, request_shingles(task.request))
             self._codes.add(task.id, code_shingles(task.hidden.reference))

@@ -54,14 +54,17 @@ class BackendRecipe:
         return schema
 
     def messages(self, text: str) -> list[Message]:
-        """Return the messages for the model, which end with the seed text."""
+        """Return the messages for the model, which end with the first `LONGEST_TEXT` characters of the seed text."""
         return [
             Message(role="system", content=self.prompt),
             Message(role="user", content=f"The text:\n\n{clean(text)[:LONGEST_TEXT]}"),
         ]
 
     def read(self, reply: str) -> Task:
-        """Read the task from a reply, without running its code. Raises RejectedError if the reply is malformed."""
+        """Read the task from a reply, without running its code.
+
+        Raises RejectedError if the reply is malformed, or if its reference or calls fail a check (`synthesis.checks`).
+        """
         draft = _decode(reply)
         function = check_function(draft.reference, draft.signature)
         check_calls(draft.calls, function)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+import re
+from base64 import b64decode
+
 import msgspec
 import pytest
 from msgspec.structs import replace
@@ -485,6 +489,35 @@ def test_a_pair_without_a_common_scored_dialogue_is_reported(played, rewrite, ca
     assert "no common task" not in printed
 
 
+def test_three_runs_without_a_scored_dialogue_have_tables_without_numbers(played, rewrite, capsys):
+    runs = [rewrite(played[name], lambda rollout: replace(rollout, scores={})) for name in AGENTS]
+    assert main(["compare", *(str(run.path) for run in runs)]) == 0
+    assert capsys.readouterr().out.count("no scored dialogue in common") == 3
+
+
+def test_the_page_does_not_call_decisions_in_the_request_never_revealed(played, rewrite):
+    tasks = {task.id: task for task in played["guesser"].tasks}
+
+    def tell(rollout):
+        statements = [fact.statement for fact in tasks[rollout.task_id].hidden.facts]
+        return replace(rollout, request="\n".join([rollout.request, *statements]))
+
+    def shown(other):
+        runs = (played["interviewer"], other)
+        page = render_page(colbench.compare(*runs), runs)
+        blocks = re.findall(r'class="block">([^<]+)<', page)
+        return " ".join(gzip.decompress(b64decode(block)).decode() for block in blocks)
+
+    assert "Never revealed: " in shown(played["guesser"])
+    assert "Never revealed: " not in shown(rewrite(played["guesser"], tell))
+
+
+def test_the_folder_in_a_printed_command_is_quoted(played, tmp_path, capsys):
+    spaced = played["guesser"].save(tmp_path / "my run").path
+    assert main(["compare", str(spaced), str(played["interviewer"].path)]) == 0
+    assert f"  colbench view '{spaced}' --task " in capsys.readouterr().out
+
+
 def test_results_are_not_called_the_same_if_nothing_was_scored_in_common(played, rewrite, capsys):
     unscored = rewrite(played["guesser"], lambda rollout: replace(rollout, scores={}))
     runs = (played["interviewer"], unscored)
@@ -503,7 +536,9 @@ def test_the_text_of_three_runs_counts_the_cells_left_out_of_each_pair(played, r
     first = played["guesser"].rollouts[0].key
     lacking = rewrite(played["guesser"], lambda r: None if r.key == first else r)
     assert main(["compare", *paths(played, "interviewer", "demonstrator"), str(lacking.path)]) == 0
-    left_out = "Left out: cells that one of the two runs has not scored: 1 of A − C, 1 of B − C."
+    left_out = (
+        "Left out: cells that at least one of the two runs has not scored: 1 of A − C, 1 of B − C."
+    )
     assert left_out in capsys.readouterr().out
 
 

@@ -56,7 +56,7 @@ async def test_a_server_that_breaks_off_or_is_overloaded_is_an_endpoint_error(as
 
 @pytest.mark.parametrize("status", [401, 403, 404])
 async def test_a_refused_key_or_model_is_a_user_error(status):
-    with pytest.raises(UserError, match="--agent: its model server rejects the request"):
+    with pytest.raises(UserError, match="--agent: its model server rejects the key or"):
         await answered(by_openai, status)
 
 

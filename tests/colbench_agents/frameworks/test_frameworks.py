@@ -181,7 +181,7 @@ async def test_an_unreachable_server_is_an_endpoint_error(framework, made, dialo
 async def test_a_refused_key_is_a_user_error(framework, made, dialogues):
     async with serving(framework, fault=lambda _: Fault(status=401)) as server:
         async with dialogues(made(framework, server.base_url)) as [talk]:
-            with pytest.raises(UserError, match="its model server rejects the request"):
+            with pytest.raises(UserError, match="its model server rejects the key or the model"):
                 await talk.say("hello")
 
 

@@ -121,7 +121,7 @@ def test_an_unfinished_run_is_refused_with_the_command_that_finishes_it(run, met
     rollouts = sorted(read_rollouts(run / "rollouts.jsonl"), key=lambda one: one.trial)
     (short / "rollouts.jsonl").write_bytes(b"".join(map(encode_rollout, rollouts[:-2])))
     said = refused(short, meta, capsys)
-    assert "2 of 6 dialogues are missing: trial 1 of " in said
+    assert "2 of 6 dialogues are missing or unfinished: trial 1 of " in said
     assert rollouts[-1].task_id in said
     command = shlex.split(next(line for line in said.splitlines() if "colbench eval" in line))
     assert main(command[1:]) == 0
@@ -139,7 +139,7 @@ def test_a_dialogue_that_failed_outside_the_agent_counts_as_missing(run, meta, c
         "scores": {},
     }
     (failing / "rollouts.jsonl").write_text(json.dumps(broken) + "\n" + rest)
-    assert "1 of 6 dialogues are missing" in refused(failing, meta, capsys)
+    assert "1 of 6 dialogues are missing or unfinished" in refused(failing, meta, capsys)
 
 
 def test_rollouts_of_another_configuration_are_refused(run, meta, copied, capsys):
@@ -172,7 +172,7 @@ def test_an_edited_run_record_is_refused(change, said, run, meta, copied, capsys
     ("name", "value", "said"),
     [
         ("max_turns", 1001, "`max_turns` is 1001; at most 1000 is allowed"),
-        ("agent", "age\u0301nt.py:A", "is not in Unicode normalization form C"),
+        ("agent", "age\u0301nt.py:A", "is not in Unicode normalization form C (NFC)"),
     ],
 )
 def test_a_run_that_every_receiver_would_refuse_is_refused(
@@ -199,7 +199,7 @@ def test_a_run_resumed_on_several_machines_is_packed_with_all_their_long_descrip
 
 def test_a_run_that_breaks_a_standard_track_rule_is_refused_with_the_reason(run, meta, capsys):
     said = refused(run, track(meta, "standard"), capsys)
-    assert 'does not qualify for the track "standard", only for "open"' in said
+    assert 'does not qualify for the track "standard"; in ' in said
     assert "it has 3 of the 1000 tasks of bundled:backend" in said
 
 
@@ -245,9 +245,12 @@ def test_tasks_outside_the_standard_track_have_a_reason(standard):
 @pytest.mark.parametrize(
     ("commit", "reason"),
     [
-        ("abcdef0-dirty", "has uncommitted changes: abcdef0-dirty"),
+        ("abcdef0-dirty", "checkout of ColBench had uncommitted changes: abcdef0-dirty"),
         ("", "is unknown"),
-        ("abcdef0-dirty | abcdef1", "has uncommitted changes: abcdef0-dirty | abcdef1"),
+        (
+            "abcdef0-dirty | abcdef1",
+            "checkout of ColBench had uncommitted changes: abcdef0-dirty | abcdef1",
+        ),
         (" | abcdef1", "is unknown"),
     ],
 )

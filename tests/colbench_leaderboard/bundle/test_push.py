@@ -151,8 +151,9 @@ def test_plain_folders_subfolders_and_empty_repositories_are_refused(
     said = capsys.readouterr().err
     assert f"a subfolder of a git working tree; use {repository.folder}" in said
     repository("init", "--quiet", str(tmp_path / "empty"))
-    assert push(packed, tmp_path / "empty") == 2
-    assert "the repository has no commit yet" in capsys.readouterr().err
+    for to in (tmp_path / "empty", (tmp_path / "empty").as_uri()):
+        assert push(packed, to, "--yes") == 2
+        assert f"--to {to}: the repository has no commit yet" in capsys.readouterr().err
 
 
 def test_a_repository_that_is_not_a_leaderboard_is_refused(packed, tmp_path, repository, capsys):
@@ -268,8 +269,14 @@ def test_a_branch_without_the_newest_commit_of_main_is_refused_until_main_is_mer
     repository("commit", "--quiet", "--allow-empty", "--message", "a later decision")
     newest = repository("rev-parse", "HEAD").strip()
     repository("checkout", "--quiet", "-")
-    with pytest.raises(UserError, match="merge the leaderboard's main branch into the branch"):
-        new_entries(folder, newest)
+    branch = repository("rev-parse", "--abbrev-ref", "HEAD").strip()
+    repository("checkout", "--quiet", "--orphan", "unrelated")
+    repository("commit", "--quiet", "--allow-empty", "--message", "no common commit")
+    unrelated = repository("rev-parse", "HEAD").strip()
+    repository("checkout", "--quiet", branch)
+    for base in (newest, unrelated):
+        with pytest.raises(UserError, match="merge the leaderboard's main branch into the branch"):
+            new_entries(folder, base)
     repository("merge", "--quiet", "--no-edit", "main")
     assert new_entries(folder, newest) == [digest_of(packed)]
 
@@ -301,7 +308,7 @@ def test_a_branch_that_changes_an_existing_entry_is_refused(open_branch, reposit
 @pytest.mark.parametrize("base", ["HEAD~1", "--output=/tmp/x", "main; id", "a" * 39])
 def test_a_base_that_is_not_a_full_commit_hash_is_refused(base, repository, capsys):
     assert main(["leaderboard", "audit", str(repository.folder), f"--added-since={base}"]) == 2
-    assert "40 hexadecimal digits" in capsys.readouterr().err
+    assert f"--added-since {base}: expected the full hash" in capsys.readouterr().err
 
 
 def test_repository_files_are_written_only_once(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -24,7 +25,7 @@ from colbench_leaderboard.bundle.submission import QUESTIONS, read_submission, t
         ('tools = "none"', 'tools = "none"\nlink = ""', "`disclosures.link` (keys after [disclosures] belong to it);"),
         ('tools = "none"', "", "these questions have no answer:\n  disclosures.tools: tools that the system uses"),
         ('name = "Guesser"', 'name = ""', "these questions have no answer:\n  name: name of the system"),
-        ('"open"', '"best"', '`track` ("standard" (all bundled'),
+        ('"open"', '"best"', '`track` ("standard" (all tasks of a bundled'),
         ("= false\nhuman", '= "no"\nhuman', "`disclosures.trained_on_colbench` (true if the system was trained"),
         ('name = "Guesser"', 'name = "Gu\u202eesser"', "`name` contains an invisible character: U+202E"),
         ("models = []", "models = [{}]", "these questions have no answer:\n  models.name: a model's name"),
@@ -94,6 +95,18 @@ def test_a_missing_file_is_reported_with_the_command_that_creates_it(tmp_path):
         read_submission(meta)
     command = f"colbench submit pack RUN --template '{meta}'"
     assert str(caught.value) == f"--meta: {meta} does not exist; create it with `{command}`"
+
+
+def test_the_template_of_an_unfinished_run_comes_with_the_command_that_finishes_it(
+    run, tmp_path, capsys
+):
+    part, out = shutil.copytree(run, tmp_path / "part"), tmp_path / "submission.toml"
+    lines = (part / "rollouts.jsonl").read_text().splitlines(keepends=True)
+    (part / "rollouts.jsonl").write_text("".join(lines[:1]))
+    assert main(["submit", "pack", str(part), "--template", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert " dialogues are missing or unfinished: " in printed
+    assert f"--out {part}" in printed
 
 
 def test_the_template_of_a_run_names_the_track_for_which_it_qualifies(run, tmp_path, capsys):

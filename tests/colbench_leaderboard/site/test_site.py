@@ -120,7 +120,7 @@ def test_verification_levels_are_not_named_like_the_tiers_of_the_sandbox(pages, 
     [
         (
             "Standard",
-            "the bundled or official test tasks, the prescribed simulated human, 10 turns",
+            "all tasks of a test set, the rule-based simulated human, 10 turns",
         ),
         ("Open", "any complete run on tasks of one domain, except a run with --told all"),
     ],
@@ -444,14 +444,15 @@ def test_a_board_of_an_external_domain_uses_the_domains_terms(tmp_path, stores):
     here = f"boards/{board.key}"
     assert "Ranked by beauty & form" in words(f"{here}/index.html")
     assert "Beauty & form by turn" in words(f"{here}/charts.html")
-    assert "Mean score of the last poem shown by a turn, over dialogues." in words(
-        f"{here}/charts.html"
+    assert (
+        "Mean score over the dialogues of the last poem that the agent had shown by a turn."
+        in words(f"{here}/charts.html")
     )
     assert "Beauty & form, points" in words(f"{here}/against/{board.rows[0].bundle[:12]}.html")
     assert "Mean beauty & form, %" in words(f"{here}/tasks.html")
     assert "Beauty & form, %" in words(f"{entry}/dialogues.html")
     assert "Beauty & form" in words(f"{entry}/dialogues-001.html")
-    assert "byte for byte, rounded to 3 decimals first:" in words(f"{entry}/index.html")
+    assert "byte for byte (scores are rounded to 3 decimals first):" in words(f"{entry}/index.html")
     for page in site.rglob("*.html"):
         assert "solved" not in page.read_text().lower()
         assert page == site / "paper.html" or "Success" not in page.read_text()

@@ -151,7 +151,7 @@ def test_a_receipt_in_the_format_of_0_1_0_is_not_accepted(store, entrant):
     path = one.verified / RECEIPT
     old = json.loads(path.read_bytes()) | {"schema": "colbench.receipt/1", "tier": "T2"}
     path.write_bytes(canonical({name: old[name] for name in old if name != "level"}))
-    said = r"receipt\.json: schema colbench\.receipt/1, expected colbench\.receipt/2; verify the bundle again"
+    said = r"receipt\.json: `schema` is colbench\.receipt/1, expected colbench\.receipt/2; verify the bundle again"
     with pytest.raises(DataError, match=said):
         accept(store, one.bundle, one.verified)
 
@@ -166,7 +166,7 @@ def test_a_receipt_of_another_bundle_is_not_accepted(store, entrant):
 def test_a_receipt_that_covers_only_a_sample_is_not_accepted(store, entrant):
     one = entrant()
     one.verify([[1.0], [0.5]], findings=[("replay.sample", "note")])
-    with pytest.raises(UserError, match=r"covers a sample \(--replay\)"):
+    with pytest.raises(UserError, match=r"not replayed in all dialogues \(--replay\)"):
         accept(store, one.bundle, one.verified)
     assert read_log(store).records == ()
 
@@ -224,7 +224,9 @@ def test_the_files_of_a_removed_entry_can_still_be_deleted(store, entrant):
     one = entrant()
     accept(store, one.bundle, one.verified)
     remove(store, one.digest, "the authors asked")
-    with pytest.raises(UserError, match=r"was removed \(record 2\); to delete its files, add"):
+    with pytest.raises(
+        UserError, match=r"was already removed \(record 2\); to delete its files, add"
+    ):
         remove(store, one.digest, "again")
     record = remove(store, one.digest, "holds a name", delete=True)
     assert (record.number, record.deleted) == (3, True)
@@ -239,7 +241,7 @@ def test_an_interrupted_deletion_is_completed_without_another_record(store, entr
     shutil.copytree(one.bundle, bundle_folder(store, one.digest))  # as if killed before deleting
     assert remove(store, one.digest, "holds a name", delete=True) == first
     assert not bundle_folder(store, one.digest).exists()
-    with pytest.raises(UserError, match=r"was removed \(record 2\)$"):
+    with pytest.raises(UserError, match=r"was already removed \(record 2\) and its files deleted$"):
         remove(store, one.digest, "once more", delete=True)
 
 
@@ -352,5 +354,5 @@ def test_a_store_is_created_only_in_an_empty_folder_or_repository(tmp_path):
     (tmp_path / "repository" / ".git").mkdir(parents=True)
     make_store(tmp_path / "repository")
     assert "leaderboard audit" in (tmp_path / "repository" / "README.md").read_text()
-    with pytest.raises(UserError, match="not empty"):
+    with pytest.raises(UserError, match="not an empty folder"):
         make_store(tmp_path / "repository")

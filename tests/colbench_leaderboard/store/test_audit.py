@@ -202,7 +202,8 @@ def test_an_accepted_entry_with_a_refusing_receipt_is_a_fault(used_store):
     one.verify([[1.0], [1.0]], level=None)
     append_forged(store, one, one.verified)
     assert any(
-        "refuses the bundle, but record 6 accepted it" in fault for fault in audit(store).faults
+        "refuses the bundle, but the decision of record 6 is `rescored`" in fault
+        for fault in audit(store).faults
     )
 
 

@@ -204,6 +204,20 @@ def test_the_audit_asks_to_rescore_an_entry_whose_duplicate_was_deleted(
     assert reproduction(standings.entries[second], {second}).deleted
 
 
+def test_a_rescored_reference_line_awaits_no_decision(new_store, run, guesser, capsys):
+    store = str(new_store)
+    assert main(["leaderboard", "accept", store, str(guesser)]) == 0
+    another = str(packed(run, "another"))
+    assert main(["leaderboard", "accept", store, another, "--reference-line"]) == 0
+    first, _ = read_log(new_store).standing()
+    remove = ["leaderboard", "remove", store, first, "--reason", "asked for", "--delete"]
+    assert main(remove) == 0
+    assert main(["leaderboard", "rescore", store, "--reason", "a duplicate was deleted"]) == 0
+    said = capsys.readouterr().out
+    assert "record 4: rescored" in said
+    assert "leaderboard keep" not in said
+
+
 @pytest.fixture(scope="module")
 def of_two_sources(tmp_path_factory):
     """Return two bundles on different task files, the second with an importable package, and these files."""
@@ -301,7 +315,7 @@ MISTAKES = [
     ),
     (["build", "nowhere"], "--out is missing"),
     (["build", "nowhere", "--out", "site", "--port", "0"], "--port: requires --serve"),
-    (["init", "."], "not empty"),
+    (["init", "."], "not an empty folder"),
 ]
 
 

@@ -101,12 +101,12 @@ def following_an_older_head(store, keys):
 
 def without_the_last_head(store, keys):
     (store / HEADS / "3.txt").unlink()
-    return "unsigned from record 2 on; sign with `colbench leaderboard sign"
+    return "no valid signed head covers the records from 2 on; sign with `colbench leaderboard sign"
 
 
 def appended(store, keys):
     remove(store, read_log(store).records[0].bundle, "by somebody without a key")
-    return "unsigned from record 4"
+    return "no valid signed head covers the records from 4 on"
 
 
 def changed_statement(store, keys):
@@ -289,7 +289,7 @@ def test_a_store_with_signers_is_signed_when_a_decision_has_a_key(tmp_path, entr
     assert main(["leaderboard", "init", str(store), *flags]) == 0
     take = ["leaderboard", "accept", str(store), str(one.bundle), "--verified", str(one.verified)]
     assert main(take) == 0
-    assert "not signed yet" in capsys.readouterr().out
+    assert "are not signed yet" in capsys.readouterr().out
     key = ["--key", str(keys / "keeper")]
     remove = ["leaderboard", "remove", str(store), one.digest, "--reason", "asked for", *key]
     assert main(remove) == 0

@@ -326,14 +326,14 @@ def test_a_truncated_log_is_refused_only_with_a_saved_head(store, take):
     assert len(read_standings(store, noted).records) == 2
     (store / LOG).write_bytes((store / LOG).read_bytes().splitlines(keepends=True)[0])
     assert len(read_standings(store).records) == 1
-    with pytest.raises(DataError, match="noted earlier"):
+    with pytest.raises(DataError, match="truncated or rewritten"):
         read_standings(store, noted)
 
 
 def test_an_entry_with_fewer_tasks_cannot_join_a_board(store, take):
     take("one"), take("short", FAIR[:4])
     with pytest.raises(
-        DataError, match="has 0 trials of the task 'task-4', unlike the other entries.*rescore"
+        DataError, match="lacks the task 'task-4', unlike the other entries.*rescore"
     ):
         read_standings(store)
 
@@ -347,4 +347,11 @@ def test_an_entry_without_scores_is_reported_with_the_command_that_removes_it(st
 def test_an_entry_with_more_tasks_cannot_join_a_board(store, take):
     take("short", FAIR[:4]), take("one")
     with pytest.raises(DataError, match="has the task 'task-4', unlike the other entries.*rescore"):
+        read_standings(store)
+
+
+def test_an_entry_with_different_numbers_of_trials_is_reported_as_such(store, take):
+    take("uneven", [(1.0,), (0.5, 0.5)])
+    said = "has 2 trials of the task 'task-1', but 1 of the task 'task-0'; .*rescore"
+    with pytest.raises(DataError, match=said):
         read_standings(store)

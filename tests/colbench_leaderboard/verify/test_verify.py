@@ -240,7 +240,7 @@ def test_a_missing_bundle_is_reported(verify, tmp_path, capsys):
 
 def test_tasks_that_are_not_bundled_must_be_named_by_the_receiver(interviewer, tmp_path, capsys):
     assert main(["verify", str(interviewer), "--out", str(tmp_path / "out")]) == 2
-    assert "--tasks: the bundle uses tasks.jsonl" in capsys.readouterr().err
+    assert "--tasks is missing: the bundle uses tasks.jsonl" in capsys.readouterr().err
 
 
 def test_a_bundle_is_verified_only_against_the_receivers_tasks(

@@ -1,16 +1,23 @@
-"""Tasks that the receiver's scorer cannot judge: their cells are left out of the means."""
+"""Tasks that the receiver's scorer cannot judge: their cells are left out of the means. Machines that cannot judge."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 
 from colbench.cli import main
+from colbench.errors import UserError
+from colbench.rollout import Failure, Rollout, Turn
 from colbench.task import read_tasks, row_from_task
 from colbench_leaderboard.bundle.draft import draft
 from colbench_leaderboard.bundle.pack import pack
-from colbench_leaderboard.bundle.read import read_bundle
+from colbench_leaderboard.bundle.read import Cell, read_bundle
+from colbench_leaderboard.verify.guessing import GuessRates
+from colbench_leaderboard.verify.judging import Judge
 
 
 @pytest.fixture
@@ -82,3 +89,29 @@ def test_a_task_that_cannot_be_judged_is_left_out_even_if_its_cells_are_missing(
 def test_an_entry_without_a_task_that_can_be_judged_is_refused(rows, make_bundle, verify):
     flags, bundle = make_bundle(rows[:1], code=1)
     assert verify.rules(bundle, *flags, code=1) == {"score.none"}
+
+
+class BrokenMachine:
+    """A session whose sandbox always fails."""
+
+    resources = SimpleNamespace(workers=1, scorers=lambda: {"backend": None})
+
+    async def score(self, rollout, task):
+        return replace(rollout, failure=Failure(boundary="sandbox", reason="no memory"))
+
+
+def test_a_machine_that_cannot_judge_is_reported_with_the_boundary_that_failed(workspace):
+    task = read_tasks(workspace / "tasks.jsonl")[0]
+    rollout = Rollout(
+        key="", task_id=task.id, task_hash=task.hash, domain="backend", trial=0, seed=0, request="",
+        turns=(Turn(raw="x", said="x"),), answer="x", ended_by="answer",
+    )  # fmt: skip
+
+    async def judge():
+        judges = Judge(BrokenMachine(), "backend", GuessRates([]), keyless=True)
+        return [each async for each in judges.judged([(Cell("", 1, rollout), task, False)])]
+
+    with pytest.raises(UserError) as caught:
+        asyncio.run(judge())
+    said = f"this machine cannot judge the bundle: sandbox: {task.id}: no memory"
+    assert str(caught.value) == said

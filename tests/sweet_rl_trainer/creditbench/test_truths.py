@@ -182,6 +182,12 @@ def test_continuations_with_the_human_have_the_exact_mean_reward(benches):
                 assert abs(fmean(found) - value) <= STANDARD_ERRORS * error
 
 
+def test_a_task_without_tests_is_not_said_to_lack_a_family(tasks):
+    task = replace(tasks[0], hidden=replace(tasks[0].hidden, tests=()))
+    with pytest.raises(ValueError, match="lacks hidden tests"):
+        Player(task)
+
+
 def test_monte_carlo_values_have_the_required_precision(benches):
     bench = benches[0]
     bench = replace(bench, states=bench.states[-1:], truths=bench.truths[-1:])

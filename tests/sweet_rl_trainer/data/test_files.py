@@ -65,7 +65,7 @@ def test_a_damaged_file_is_an_error_that_names_it(cut, tmp_path):
     path = tmp_path / "train.msgpack"
     write(path, PAIRS)
     path.write_bytes(path.read_bytes()[:cut])
-    with pytest.raises(DataError, match=r"train\.msgpack: .*; delete its folder to regenerate it"):
+    with pytest.raises(DataError, match=r"train\.msgpack: .*; delete its folder, and repeat the"):
         read(path)
 
 

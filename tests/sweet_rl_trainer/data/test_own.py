@@ -97,6 +97,7 @@ WRONG = {
     "reward: expected a number, got True": line(reward=True),
     'reward: expected a number, got "1.0"': line(reward="1.0"),
     "messages: empty": line() | {"messages": []},
+    "messages: only a system message; a dialogue needs": line(("system", "Be kind.")),
     r"messages\[0\]: the first message is the assistant's": line(*TALK[1:]),
     r"messages\[2\]: the role is assistant, but must be user after": line(*TALK[:2], TALK[1]),
     r"messages\[2\]: the role is system, but must be user after": line(

@@ -133,7 +133,7 @@ def test_tasks_without_a_pair_are_counted_by_reason(dialogue):
         "only one dialogue": 1,
         "equal rewards": 1,
         "no reward of 1": 1,
-        "no two dialogues with the same number of turns": 1,
+        "no pair with the same number of turns": 1,
     }
     close = [dialogue("f", 0.5), dialogue("f", 0.45)]
     without = Counter()
@@ -149,5 +149,5 @@ def test_invalid_input_of_make_pairs_is_reported(dialogue):
         make_pairs([])
     with pytest.raises(UserError, match="pairs 'best': expected one of best-vs-worse, all-ordered"):
         make_pairs(equal, "best")
-    with pytest.raises(UserError, match=r"the margin -0\.1 is negative"):
+    with pytest.raises(UserError, match=r"^margin -0\.1: must be at least 0$"):
         make_pairs(equal, "all-ordered", margin=-0.1)

@@ -163,7 +163,7 @@ async def test_a_prompt_whose_file_changed_or_is_missing_must_be_given(tmp_path,
     given = read_run(Path("out"), system="Ask {max_turns} times.")
     assert given[0].messages[0].content == "Ask 10 times."
     with pytest.raises(
-        DataError, match=r"out: .* hash is sha256:\w+; data.system has the hash sha"
+        DataError, match=r"out: .* hash is sha256:\w+, which .* now has the hash sha256"
     ):
         read_run(Path("out"), system="")
 

@@ -112,7 +112,7 @@ def test_a_plan_counts_the_dialogues_that_the_teacher_answers(small_recipe, capf
     assert main(["run", str(small_recipe), "--until", "fic", "--dry-run"]) == 0
     said = capfd.readouterr().out
     assert re.search(r"fic-answers-\w+ +to do +16\b", said)
-    assert "dialogues, 4 answers each" in said
+    assert "the examples are dialogues, with 4 answers each" in said
 
 
 def test_a_teacher_that_never_answers_is_an_error(made):

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
+from colbench.errors import DataError
 from sweet_rl_trainer.methods.rft import successes
 from sweet_rl_trainer.pipeline.inputs import Data
 
@@ -35,7 +36,17 @@ def test_imitated_dialogues_are_selected_by_reward_and_answer(
     data = Data(train=made, held_out=[], negatives=[], privileged=[], dropped={})
     found = successes(data, chat, at_least=at_least, answered=answered, max_length=1000)
     assert [side.trajectory for side in found.train] == names
+    assert found.report.taken + sum(found.report.dropped.values()) == len(made)
     assert not found.held_out
+
+
+def test_the_error_without_an_answer_names_the_setting(dialogue, chat):
+    silent = [replace(dialogue(name), ended_by="limit") for name in "ab"]
+    data = Data(train=silent, held_out=[], negatives=[], privileged=[], dropped={})
+    with pytest.raises(
+        DataError, match=r"^none of 2 dialogues ended with an answer \(rft\.answered\)$"
+    ):
+        successes(data, chat, at_least=0.0, answered=True, max_length=1000)
 
 
 def test_privileged_dialogues_are_counted_and_a_template_without_a_success_is_skipped(

@@ -178,6 +178,14 @@ def test_a_model_that_lets_sequences_see_one_another_is_refused(make_model):
         check_isolation(model, model.config)
 
 
+def test_a_model_with_damaged_weights_is_not_said_to_mix_sequences(make_model):
+    model = make_model()
+    with torch.no_grad():
+        model.model.norm.weight.fill_(torch.nan)
+    with pytest.raises(UserError, match="llama: the model's hidden states are not finite"):
+        check_isolation(model, model.config)
+
+
 def test_a_recurrent_model_is_refused():
     config = transformers.MambaConfig(
         vocab_size=67, hidden_size=32, num_hidden_layers=2, initializer_range=0.3

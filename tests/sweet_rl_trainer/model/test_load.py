@@ -16,7 +16,7 @@ pytest.importorskip("peft", reason="peft is not installed (colbench[train])")
 from safetensors.torch import load_file
 
 from colbench.errors import UserError
-from sweet_rl_trainer.model.checkpoint import find_local, load_tokenizer, resolve
+from sweet_rl_trainer.model.checkpoint import find_local, load_tokenizer, readable, resolve
 from sweet_rl_trainer.model.digest import model_digest
 from sweet_rl_trainer.model.load import enough_memory, load_model, load_trained
 from sweet_rl_trainer.model.lora import adapt
@@ -183,6 +183,15 @@ def test_an_unknown_architecture_is_an_error(base):
     edit(base, model_type="perceptron")
     with pytest.raises(UserError, match="the model cannot be loaded: .*perceptron"):
         load_model(base)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"), [(KeyError("llama5"), "KeyError: 'llama5'"), (ValueError(), "ValueError")]
+)
+def test_an_error_without_a_sentence_is_named_by_its_type(error, said, tmp_path):
+    with pytest.raises(UserError, match=f"the model cannot be loaded: {said}$"):
+        with readable(tmp_path, "model"):
+            raise error
 
 
 def test_missing_weights_are_an_error(base):

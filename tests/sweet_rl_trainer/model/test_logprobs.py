@@ -188,6 +188,14 @@ def test_a_model_with_neutral_logit_cap_and_scale_is_accepted(make_model, kind, 
     check_head(make_model(kind, **neutral))
 
 
+def test_a_model_with_damaged_weights_is_not_said_to_scale_its_logits(make_model):
+    model = make_model()
+    with torch.no_grad():
+        model.model.norm.weight.fill_(torch.nan)
+    with pytest.raises(UserError, match="llama: the model's hidden states are not finite"):
+        check_head(model)
+
+
 def test_hidden_states_that_are_scaled_before_the_output_layer_are_refused(make_model):
     model = make_model()
     output_layer(model).register_forward_pre_hook(lambda _, inputs: (inputs[0] / 2,))

@@ -155,7 +155,10 @@ def test_arrays_are_laid_out_like_lists():
     assert (row.ids.tolist(), row.token_weights.tolist()) == ([1, 2, 3], [0.25])
 
 
-@pytest.mark.parametrize("weights", [[0.0], [1.0, 1.0]])
-def test_weights_that_do_not_match_the_predictions_are_refused(weights):
-    with pytest.raises(ValueError, match="one weight per token, and its first weight must be 0"):
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [([0.0], "1 weights for 2 tokens"), ([1.0, 1.0], "first weight of a sequence must be 0")],
+)
+def test_weights_that_do_not_match_the_predictions_are_refused(weights, message):
+    with pytest.raises(ValueError, match=message):
         lay_out([[[Sequence([1, 2], weights)]]])

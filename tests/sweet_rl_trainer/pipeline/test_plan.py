@@ -354,7 +354,7 @@ def test_a_missing_input_is_named(change, message, small):
 
 def test_a_folder_without_a_complete_checkpoint_is_refused(small, tmp_path):
     with pytest.raises(
-        UserError, match=r"is not a complete checkpoint: it needs config\.json and all files of"
+        UserError, match=r"is not a complete checkpoint: it needs config\.json, and model\.saf"
     ):
         plan(small(f"model.name={tmp_path}"))
 

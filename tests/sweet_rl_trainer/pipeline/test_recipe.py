@@ -310,11 +310,11 @@ def test_the_policy_has_the_chat_templates_variables_in_all_runs_of_a_recipe():
         ),
         (
             "sample.server=http://h:1/v1",
-            r"sample\.server 'http://h:1/v1': expected .* or MODEL@URL$",
+            r"sample\.server 'http://h:1/v1': expected .* or MODEL@URL, such as .*@http://localhost",
         ),
         (
             "actor.imitate=successes",
-            r"actor.imitate 'successes': rank.scores .* does not determine",
+            r"actor.imitate 'successes': rank.scores .* does not determine .* to facts or gain,",
         ),
         ("rank.scores=value", r"'value' is incompatible with critic\.train\.score 'log-ratio'$"),
         (

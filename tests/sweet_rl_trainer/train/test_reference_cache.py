@@ -194,10 +194,13 @@ def test_a_second_writer_waits_and_does_not_recompute_known_values(tmp_path):
     assert sum(row.count for row in rows) == 2 * len(PAIRS[1:])
 
 
-def test_nonfinite_values_are_refused_and_not_kept(tmp_path):
+@pytest.mark.parametrize(("kind", "name"), [("sum", "log-probabilities"), ("value", "values")])
+def test_nonfinite_values_are_refused_and_not_kept(tmp_path, kind, name):
     cache = open_cache(tmp_path)
-    with pytest.raises(UserError, match="not finite"):
-        cache.fill(PAIRS, lambda row: torch.full((len(row.targets),), torch.nan), budget=40)
+    with pytest.raises(UserError, match=rf"^the model's {name} of \d+ tokens are not finite"):
+        cache.fill(
+            PAIRS, lambda row: torch.full((len(row.targets),), torch.nan), kind=kind, budget=40
+        )
     assert not any(file.read_bytes() for file in tmp_path.glob("*/*.jsonl"))
 
 

@@ -28,6 +28,7 @@ MOST_TOGETHER = 2
 OUTER = 0.5
 """The weight of a word of an outer condition or a table, relative to a word of the statement itself."""
 TABLE_MIN = 2
+TOO_DEEP = "the reference is nested too deeply to read"
 FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -63,7 +64,7 @@ def code_facts(source: str) -> tuple[CodeFact, ...]:
         for fact in _Reader(Speaker()).read(Unmatched().visit(tree).body, ()):
             facts.setdefault(fact.sentence, fact)
     except RecursionError as cause:
-        raise SimulatorError("the reference is nested too deeply to read") from cause
+        raise SimulatorError(TOO_DEEP) from cause
     except Exception as cause:
         raise SimulatorError(
             f"the reference is code that the human cannot read: {cause!r}"
@@ -76,8 +77,10 @@ def _parse(source: str) -> ast.Module:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as cause:
-        raise SimulatorError(f"the reference is not Python: {cause}") from cause
+    except (SyntaxError, ValueError) as cause:
+        raise SimulatorError(f"the reference is not valid Python: {cause}") from cause
+    except (RecursionError, MemoryError) as cause:  # MemoryError: the parser's stack is full
+        raise SimulatorError(TOO_DEEP) from cause
 
 
 class _Reader:
@@ -252,7 +255,8 @@ def _is_empty(node: ast.stmt) -> bool:
 def _leaves(node: ast.stmt | None) -> bool:
     """Return True if the code after a statement is its "otherwise" case.
 
-    Such a statement is an `if` chain that leaves the block in every branch, or a loop that contains `return`.
+    Such a statement is an `if` chain without `else` that leaves the block in every branch, or a loop that contains
+    `return`.
     """
     if isinstance(node, ast.For | ast.While):
         return any(isinstance(part, ast.Return) for part in ast.walk(node))

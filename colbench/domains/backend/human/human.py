@@ -27,7 +27,7 @@ MOST_FACTS = 2
 LIMIT = 400
 """Maximum number of characters in a reply."""
 GOOD_ENOUGH = 0.4
-"""Minimum share of a question that a fact must match to answer it."""
+"""Minimum share of a question's weight that a fact must match to answer the question."""
 FOREIGN = 0.8
 IN_REQUEST = 0.25
 """Weights of a question's words that occur in no fact: `IN_REQUEST` for words in the request, `FOREIGN` for others."""
@@ -38,9 +38,12 @@ AGREEMENT = 0.05
 OFF_CONCEPT = 0.4
 """Factor that lowers a match if the question asks for a specific concept that the fact does not concern."""
 OFF_TOPIC = 0.5
-"""Factor that lowers a match if the fact concerns none of the things that the question names."""
+"""Factor that lowers a match if the question has words of this reference's facts, but none of this fact's."""
 SHAPE_UNASKED = 0.5
-"""Factor that lowers a match with a fact on a parameter's format if the question does not ask about formats."""
+"""Factor that lowers a match with a fact on a parameter's format if the question does not ask about inputs.
+
+It also lowers a match with a fact on a parameter's default if the question asks how an input is used (`USED`).
+"""
 USED = re.compile(r"\b(?:affect|impact|influence|contribute|use|happen|matter)", re.IGNORECASE)
 """Pattern of questions about how an input is used, as opposed to its format."""
 ABOUT_INPUT = frozenset({"type", "input", "default", "table", "label"})

@@ -18,6 +18,9 @@ class BackendHuman:
         self._code = CodeHuman()
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
-        """Return the human's answer to the agent's last message."""
+        """Return the human's answer to the agent's last message.
+
+        For a task without facts, raises SimulatorError if the reference cannot be read.
+        """
         human = self._facts if task.hidden.facts else self._code
         return await human.respond(task, dialogue)

@@ -95,7 +95,7 @@ def be(phrase: str, *, negated: bool = False) -> str:
 
 
 def quoted(text: str) -> str:
-    """Quote a text value; describe an empty or blank one in words."""
+    """Quote a text value, cut if it is long; describe an empty text or a single space in words."""
     if not text:
         return "an empty text"
     if text == " ":
@@ -105,7 +105,7 @@ def quoted(text: str) -> str:
 
 
 def number(value: float) -> str:
-    """Format a number as briefly as possible without rounding."""
+    """Format a number as briefly as possible without rounding; the sign of a negative number is the word "minus"."""
     text = repr(value)
     if isinstance(value, float):
         short = f"{value:g}"
@@ -121,7 +121,11 @@ def listed(items: Sequence[str], last: str = "and") -> str:
 
 
 def as_sentence(clause: str, limit: int = 320) -> str:
-    """Format a clause as a sentence with a capital letter and a period; cut a long one and add "and so on"."""
+    """Format a clause as a sentence with a capital letter and a period.
+
+    A clause of more than `limit` characters is cut and ends in "and so on". No period follows a quoted end of a
+    sentence, such as `."`.
+    """
     clause = " ".join(clause.split())
     if len(clause) > limit:
         clause = clause[:limit].rsplit(" ", 1)[0].rstrip(",;( ")

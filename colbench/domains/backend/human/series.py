@@ -169,7 +169,7 @@ def _unused(target: ast.expr) -> bool:
 
 
 def loop_names(speaker: Says, target: ast.expr, source: ast.expr) -> dict[str, str]:
-    """Return phrases for those variables of a loop that count positions or have short names, such as `i`."""
+    """Return phrases for those variables of a loop that have short names, such as `i`, or that `enumerate` counts."""
     match source, target:
         case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]), ast.Tuple(
             elts=[ast.Name(id=name), item]

@@ -54,7 +54,10 @@ class Album:
         self._shots: dict[str | Pair, Shot] = {}
 
     def can_take(self, target: str, page: str) -> bool:
-        """Return True if pictures of both pages and their difference exist or can be created from stored renders."""
+        """Return True if pictures of both pages and their difference exist, or if the renders of both are stored.
+
+        A stored render may lack a picture, for example because the page is too big.
+        """
         keys = sorted({self._key(target), self._key(page)})
         names = [_name(key) for key in keys]
         if target != page:

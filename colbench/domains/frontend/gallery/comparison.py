@@ -26,7 +26,7 @@ class PageComparison:
         self._album = Album(folder, renders, environment)
 
     def can_compare(self, task: Task, page: str) -> bool:
-        """Return True if the pictures of the target and a page exist or can be created from stored renders."""
+        """Return True if `compare` needs no new render of the target or the page; see `Album.can_take`."""
         return self._album.can_take(target_page(task.hidden.reference), page)
 
     def compare(self, task: Task, page: str | None) -> Comparison:

@@ -30,8 +30,8 @@ DIALOGUES = 100
 """Maximum number of dialogues on one page, unless a task has more trials."""
 NEAR = 10
 """Number of gallery pages to which a page links in each direction."""
-Row = Sequence[Rollout | None]
-"""The planned dialogues on a task; None for an unfinished one."""
+Row = Mapping[int, Rollout | None]
+"""The planned dialogues on a task by trial, counted from 0; None for an unfinished one."""
 WORDS = 300
 """Maximum number of characters shown of a message without a page."""
 
@@ -55,8 +55,9 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 class Trial(Struct, frozen=True, kw_only=True):
-    """One dialogue about a task."""
+    """One dialogue about a task; `number` counts from 1. Without a `rollout`, the dialogue is unfinished."""
 
+    number: int
     rollout: Rollout | None
     pictures: Sequence[Picture] = ()
     steps: Sequence[Step] = ()
@@ -132,16 +133,17 @@ class Gallery(Mapping[str, str]):
         """Return the relative URL of the task with the index `place`, counted from 0."""
         return f"{page_name(place // self._size + 1)}#task-{place + 1}"
 
-    def _entry(self, place: int, task: Task, row: Sequence[Rollout | None]) -> Entry:
-        trials = [self._trial(task, rollout) for rollout in row]
+    def _entry(self, place: int, task: Task, row: Row) -> Entry:
+        trials = [self._trial(task, trial + 1, rollout) for trial, rollout in row.items()]
         return Entry(number=place + 1, task=task, trials=trials)
 
-    def _trial(self, task: Task, rollout: Rollout | None) -> Trial:
+    def _trial(self, task: Task, number: int, rollout: Rollout | None) -> Trial:
         if rollout is None:
-            return Trial(rollout=None)
+            return Trial(number=number, rollout=None)
         score = rollout.scores.get("default")
         heads, rows = self._table(score)
         return Trial(
+            number=number,
             rollout=rollout,
             pictures=list(self._pictures(task, rollout, score)),
             steps=list(self._steps(rollout)),
@@ -193,12 +195,14 @@ class Gallery(Mapping[str, str]):
 
 
 def _planned(task: Task, config: RunConfig, rollouts: Iterable[Rollout]) -> Row:
-    """Return the planned dialogues on a task, by trial; None stands for an unfinished dialogue."""
+    """Return the dialogues on a task that the run's shard plans, by trial; None stands for an unfinished dialogue."""
     found = {rollout.trial: rollout for rollout in rollouts}
     trials = range(config.trials)
-    return [
-        found.get(trial) for trial in trials if in_shard(config.shard, task.id, task.hash, trial)
-    ]
+    return {
+        trial: found.get(trial)
+        for trial in trials
+        if in_shard(config.shard, task.id, task.hash, trial)
+    }
 
 
 def _linked(here: int, pages: int) -> list[int]:
@@ -212,7 +216,7 @@ def _pages_and_pairs(tasks: Sequence[Task], grid: Sequence[Row]) -> tuple[list[s
     pages, pairs = [], []
     for task, row in zip(tasks, grid, strict=True):
         pages.append(_target(task))
-        for rollout in filter(None, row):
+        for rollout in filter(None, row.values()):
             pages += [page for _, page in shown_pages(rollout) if page]
             if final := _final(rollout):
                 pages.append(final)

@@ -31,8 +31,9 @@ WORKERS = 2
 class RenderedPages:
     """Pictures of target, page and difference for every turn with a page.
 
-    The pictures are created from the run's renders in the user's store. If those renders were deleted, a browser is
-    started for the first page that needs it. Pictures are kept in `gallery/` in the run's folder.
+    The pictures are created from the run's renders in the user's store. If the store lacks a render, because it was
+    deleted or because the page timed out or crashed, a browser renders the page; the first such page starts the
+    browser. Pictures are kept in `gallery/` in the run's folder.
     """
 
     legend = LEGEND

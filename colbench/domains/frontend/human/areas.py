@@ -1,4 +1,4 @@
-"""Differences in the backgrounds of the page, of its parts, and of areas without text."""
+"""Differences in the backgrounds of the page, of its parts, and of areas without content."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SAME_AREA = 0.4
 
 
 def area_differences(scene: Scene) -> Iterator[Difference]:
-    """Yield differences in the page's background, in the backgrounds of texts, and in areas without text."""
+    """Yield differences in the page's background, in the backgrounds of texts, and in areas without content."""
     theirs, mine = scene.theirs, scene.mine
     apart = distance(theirs.background, mine.background)
     if apart > JUST_SEEN:

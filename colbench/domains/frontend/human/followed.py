@@ -23,8 +23,8 @@ def all_followed(
     """Return, for each turn, the outcomes of the differences that the human's reply names word for word.
 
     `pages` has the page of each turn, or None if the turn has no page. The outcome of a difference depends on the next
-    page, and is `worse` if that page cannot be rendered. A turn's result is None if the turn has no page, if its reply
-    names no difference, or if no page follows.
+    page, and is `worse` if that page cannot be rendered. A turn's result is None if the turn has no page or its page
+    cannot be rendered, if its reply names no difference, or if no page follows.
     """
     found = [differences(target, page) if page and page.picture else None for page in pages]
     return [
@@ -53,8 +53,8 @@ def _followed(
 def _outcome(one: Difference, left: Sequence[Difference]) -> Outcome:
     """Return the outcome of a difference, given the differences `left` on the next page.
 
-    The outcome is `worse` if the severity grew by at least the factor `WORSE`, or if a block that differs on this page
-    is missing on the next page.
+    The outcome is `worse` if the severity grew by at least the factor `WORSE`, or if a block that this page has, but
+    with a difference, is missing on the next page.
     """
     alike = [other for other in left if other.subjects & one.subjects]
     same = [other.severity for other in alike if other.aspect == one.aspect]

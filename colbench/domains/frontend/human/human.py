@@ -30,10 +30,11 @@ _AGAIN = 0.6
 
 
 class PageHuman:
-    """A human who reports the most noticeable differences between the agent's page and the target, four at a time.
+    """A human who reports the most noticeable differences between the agent's page and the target.
 
-    The replies are deterministic. Each mention of a difference lowers its priority for later replies, so that the human
-    also reports the others. docs/frontend.md lists the forms of the sentences.
+    A reply names at most four differences. The replies are deterministic. Each mention of a difference lowers its
+    priority for later replies, so that the human also reports the others. docs/frontend.md lists the forms of the
+    sentences.
     """
 
     def __init__(self) -> None:
@@ -47,7 +48,7 @@ class PageHuman:
         """Return the answer to the agent's last message; if the message has a page, with the page's picture.
 
         A page that cannot be rendered gets a fixed reply without a picture. Raises SimulatorError if the target cannot
-        be rendered, RenderError if the browser fails.
+        be rendered, RenderError if the browser fails, RuntimeError if `use_renderer` was not called.
         """
         if self._renderer is None:
             raise RuntimeError(

@@ -122,7 +122,7 @@ def _letters(pair: Pair, scene: Scene, band: int) -> Iterator[Difference]:
 def _measures(pair: Pair, scene: Scene) -> Iterator[Difference]:
     """Yield the difference between the sizes of paired blocks, if the difference is noticeable.
 
-    Only pictures, fields and buttons are compared, and buttons only if their text and font size are right.
+    Only pictures, fields and buttons are compared, and buttons only if their texts and font sizes are equal.
     """
     theirs, mine = pair.theirs, pair.mine
     if theirs.kind != mine.kind or theirs.kind not in ("picture", "input", "button"):

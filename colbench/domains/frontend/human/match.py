@@ -66,8 +66,8 @@ class Matching(Struct, frozen=True, kw_only=True):
 def match(target: Page, made: Page) -> Matching:
     """Return the matching of two pages.
 
-    Bands are aligned in order, from top to bottom. Then the blocks of aligned bands are paired, and last the remaining
-    blocks: texts by similar words, pictures by size and position.
+    Bands are aligned in order, from top to bottom. Then the blocks of aligned bands are paired, next the backdrops, and
+    last the remaining blocks: texts by similar words, pictures by size and position.
     """
     partner = dict(_align(target, made))
     bands: list[tuple[Pair, ...]] = []
@@ -102,7 +102,8 @@ def match(target: Page, made: Page) -> Matching:
 def similarity(one: str, other: str) -> float:
     """Return the similarity of two texts, 0 to 1: Dice's coefficient (Dice 1945).
 
-    Two long texts are compared by their words, others by pairs of characters. Only equal texts have the similarity 1.
+    Two long texts are compared by their words, others by pairs of characters; in both cases only the first `_CHARS`
+    characters count. Only equal texts have the similarity 1.
     """
     if one == other:
         return 1.0
@@ -179,7 +180,7 @@ def _beside(theirs: Block, mine: Block, target: Page, made: Page) -> float:
 
 
 def _pairs(theirs: Band, mine: Band, target: Page, made: Page) -> list[Pair]:
-    """Pair the blocks of two bands, each at most once; better pairs come first. Repeated texts are paired in order."""
+    """Pair the blocks of two bands, each at most once, the best pairs first. Repeated texts are paired in order."""
     scores = {
         (i, j): _score(a, b, target, made) for i, a in enumerate(theirs) for j, b in enumerate(mine)
     }

@@ -53,7 +53,7 @@ class Page(Struct, frozen=True, kw_only=True, dict=True):
         return end[0] if len(end) == 1 and end[0].kind == "text" else None
 
     def behind(self, block: Block) -> Block | None:
-        """Return the smallest area that contains the middle of a block and is larger; None without such an area."""
+        """Return the smallest area that contains the middle of a block and is larger than it; else None."""
         return min((area for area in self.areas if holds(area, block)), key=area_of, default=None)
 
 
@@ -93,7 +93,7 @@ def _bands(blocks: Iterable[Block]) -> tuple[tuple[Block, ...], ...]:
 
 
 def _reading(block: Block) -> tuple[int, int]:
-    """Return a sort key for reading order: by lines of about the same height, then from left to right."""
+    """Return a sort key for reading order: by the middle's height in steps of 24 pixels, then from left to right."""
     return (round((block.y + block.height / 2) / 24), block.x)
 
 

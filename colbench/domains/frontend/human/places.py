@@ -13,7 +13,10 @@ _NEAR_BELOW = 260
 """Maximum distance in pixels between two blocks of which one is described as next to or below the other."""
 _WIDE = 0.6
 _EDGE = 120
-"""Distance in pixels within which a block counts as being at the top or the bottom of the page."""
+"""Distance in pixels within which a block counts as being at the top or the bottom of the page.
+
+In `vertical`, 20% of the page's height counts instead if that is more.
+"""
 
 
 def place(block: Block, page: Page, anchors: Sequence[Block]) -> str:
@@ -64,7 +67,10 @@ def _nearest(blocks: Sequence[Block], far: Callable[[Block], float | None]) -> B
 
 
 def _beside(block: Block, other: Block) -> float | None:
-    """Return the gap between two blocks that are side by side; None for other blocks or a wide gap."""
+    """Return the gap between two blocks that are side by side.
+
+    Return None for other blocks, for a wide gap, or if `other` is much wider than `block`.
+    """
     shared = min(block.y + block.height, other.y + other.height) - max(block.y, other.y)
     if shared < 0.5 * min(block.height, other.height) or other.width > 3 * block.width + 200:
         return None
@@ -73,7 +79,7 @@ def _beside(block: Block, other: Block) -> float | None:
 
 
 def _below(block: Block, other: Block) -> float | None:
-    """Return the gap between `block` and the block `other` above it, plus 5% of their horizontal offset.
+    """Return the gap between `block` and the block `other` above it, plus 5% of the offset of their left edges.
 
     Return None if `other` is not directly above `block`, or is too far away.
     """

@@ -67,7 +67,7 @@ def _across(scene: Scene, band: Sequence[Pair], at: int) -> Iterator[Difference]
 
 
 def _shift(theirs: Block, mine: Block, scene: Scene) -> float:
-    """Return how far to the right a block should move.
+    """Return how many pixels to the right a block should move.
 
     This is the offset of its left edge, right edge or middle, whichever is closest to 0.
     """
@@ -89,7 +89,7 @@ def _alignment(block: Block, page: Page) -> str:
 
 
 def _within(scene: Scene, band: Sequence[Pair], at: int) -> Iterator[Difference]:
-    """Yield a difference for each block that is too high or too low compared with the other blocks of its band."""
+    """Yield a difference for each block that should move up or down relative to the other blocks of its band."""
     if len(band) < 2:
         return
     whole = median(_rise(pair) for pair in band)

@@ -20,10 +20,10 @@ Answer = Callable[[Page], Iterator[str]]
 
 
 def answer(said: str, target: Render, heard: Sequence[str]) -> str:
-    """Return brief answers to a message's questions.
+    """Return brief answers to a message's questions, at most three sentences.
 
-    If the message asks nothing that the human can answer, return sentences about the most noticeable parts of the
-    target, if possible those that the human's earlier replies (`heard`) did not name.
+    If the message asks nothing that the human can answer, return `NO_PAGE` and up to three sentences about the most
+    noticeable parts of the target, if possible those that the human's earlier replies (`heard`) did not name.
     """
     page = take_in(target)
     asked = [tell for words, tell in _TOPICS if words.search(said)]

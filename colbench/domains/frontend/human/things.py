@@ -34,7 +34,10 @@ def missing(scene: Scene) -> Iterator[Difference]:
 
 
 def surplus(scene: Scene) -> Iterator[Difference]:
-    """Yield a difference for each block on the agent's page that the target lacks."""
+    """Yield a difference for each block on the agent's page that the target lacks.
+
+    The sentence about a paragraph names the surplus heading above it, if it has one.
+    """
     headings = [block for block in scene.matching.surplus if block.kind == "heading"]
     for block in scene.matching.surplus:
         heading = block if block.kind == "heading" else _heading_of(block, headings)
@@ -87,7 +90,7 @@ def _groups(blocks: Sequence[Block]) -> Iterator[list[Block]]:
 
 
 def _parted(row: list[Block]) -> Iterator[list[Block]]:
-    """Yield the parts of a row, split at gaps far larger than the others; up to `_FEW` blocks stay together."""
+    """Yield the parts of a row, split at gaps far larger than the others; a row of up to `_FEW` blocks is not split."""
     gaps = [right.x - left.x - left.width for left, right in pairwise(row)]
     widest = 20 + 3 * sorted(gaps)[len(gaps) // 2] if len(row) > _FEW else inf
     start = 0

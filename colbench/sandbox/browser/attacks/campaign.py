@@ -211,9 +211,11 @@ async def _afterwards(before: frozenset[int], peak: int, budget: Budget) -> Page
         await asyncio.sleep(0.05)
     faults = []
     if left := len(descendants(os.getpid()) - before):
-        faults.append(f"{left} processes left over")
+        faults.append(f"processes left over: {left}")
     if peak > budget.memory_bytes:
-        faults.append(f"the browsers grew to {peak >> 20} MiB")
+        faults.append(
+            f"the browsers' memory grew to {peak >> 20} MiB instead of at most {budget.memory_bytes >> 20} MiB"
+        )
     return PageFinding(
         kind="afterwards",
         name="processes and memory",

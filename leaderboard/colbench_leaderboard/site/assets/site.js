@@ -8,7 +8,7 @@ const make = (name, properties = {}, ...children) => {
   return made;
 };
 
-// Sorting: each head of a table of the class "sortable" becomes a button.
+// Sorting: each column's header in a table of the class "sortable" becomes a button.
 const key = (cell) => {
   const shown = cell.dataset.v ?? cell.textContent.trim();
   const number = Number(shown.replaceAll(",", ""));

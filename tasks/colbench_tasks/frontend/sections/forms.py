@@ -114,7 +114,7 @@ def login(subject: Subject, design: Design) -> str:
 
 @section("a sign-in form on the left half and a picture on the right half", "buttons", roomy=False)
 def login_picture(subject: Subject, design: Design) -> str:
-    """Build a login form next to a picture of the same height."""
+    """Build a login form next to a picture."""
     free = _free(design)
     box = div("w-1/2 p-16", _sign(subject, free, "max-w-sm mx-auto"))
     image = picture(design.pictures, 640, 600, "w-1/2 object-cover", subject.trade)

@@ -61,7 +61,7 @@ class QueryScorer:
         """Return the score of an answer. Raises SandboxError if the sandbox itself, not the query, fails."""
         query = self._source(answer).strip()
         if not query or len(query) > LONGEST_QUERY:
-            note = f"the query has {len(query):,} characters; 1 to {LONGEST_QUERY:,} are run"
+            note = f"the query has {len(query):,} characters, but only 1 to {LONGEST_QUERY:,} are allowed"
             return {"default": Score(scorer=NAME, value=0.0, success=False, note=note)}
         wanted, found = await asyncio.gather(
             self._run(task, task.hidden.reference), self._run(task, query)

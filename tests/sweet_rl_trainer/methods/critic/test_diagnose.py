@@ -97,24 +97,25 @@ def test_a_sound_critic_raises_no_alarm():
     [
         (
             {"accuracy": around(0.6)},
-            "The critic is not significantly better than chance: it is right on 60.0% of 40 held-out pairs, "
-            "50.0% to 70.0%.",
+            "The critic is not significantly better than chance: it is right on 60.0% of 40 held-out pairs "
+            "(95% interval: 50.0% to 70.0%).",
         ),
         (
             {"accuracy": around(0.3)},
-            "The critic prefers the worse of two dialogues: it is right on 30.0% of 40 held-out pairs, 20.0% to 40.0%.",
+            "The critic prefers the worse of two dialogues: it is right on 30.0% of 40 held-out pairs "
+            "(95% interval: 20.0% to 40.0%).",
         ),
         (
             {"by_turns": correlated(0.51)},
-            "Scores of dialogues correlate positively with their number of turns (+0.51 over 9).",
+            "Scores of dialogues correlate positively with their number of turns (+0.51 over 9 dialogues).",
         ),
         (
             {"by_length": Correlation(pearson=0.1, spearman=-0.6, count=4)},
-            "Scores of dialogues correlate negatively with their length (-0.60 over 4).",
+            "Scores of dialogues correlate negatively with their length (-0.60 over 4 dialogues).",
         ),
         (
             {"candidates_by_length": correlated(0.9)},
-            "Scores of candidates of a turn correlate positively with their length (+0.90 over 9).",
+            "Scores of candidates of a turn correlate positively with their length (+0.90 over 9 candidates).",
         ),
         (
             {"states": msgspec.structs.replace(STATES, mean=around(0.55))},

@@ -60,8 +60,11 @@ def test_sampled_turns_have_known_tasks_and_two_wordings_with_scores():
     ((_, two),) = sample_turns(ranked, TASKS, turns=9, candidates=2)
     assert len(two) == 2
     assert set(two) < {0, 1, 4}
-    for numbers in ({"turns": 0, "candidates": 2}, {"turns": 1, "candidates": 1}):
-        with pytest.raises(UserError, match="must be at least 1, and `candidates` at least 2"):
+    for numbers, words in (
+        ({"turns": 0, "candidates": 2}, "^turns 0: must be at least 1$"),
+        ({"turns": 1, "candidates": 1}, "^candidates 1: must be at least 2$"),
+    ):
+        with pytest.raises(UserError, match=words):
             sample_turns(ranked, TASKS, **numbers)
 
 

@@ -89,7 +89,7 @@ def test_a_state_is_a_turn_after_all_hidden_facts_were_told():
     states = known_states([WHOLE, *OTHERS], TASKS, questions=9, dropped=dropped)
     assert [each.turn.name for each in states] == ["whole, turn 3", "whole, turn 4", "twin, turn 4"]
     assert dropped == {
-        "dialogues about a task without facts": 1,
+        "dialogues about a task without known facts": 1,
         "dialogues without a turn at which every decision is known": 2,
     }
 

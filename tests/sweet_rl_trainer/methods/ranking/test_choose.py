@@ -104,8 +104,8 @@ def test_drawn_pairs_depend_on_the_seed_and_the_turn(scored):
     ("options", "words"),
     [
         ({"rule": "best"}, "expected one of halves"),
-        ({"pairs_per_turn": 0}, "must be at least 1"),
-        ({"rule": "margin", "margin": -0.5}, "margin at least 0"),
+        ({"pairs_per_turn": 0}, "^pairs_per_turn 0: must be at least 1$"),
+        ({"rule": "margin", "margin": -0.5}, r"^margin -0\.5: must be at least 0$"),
     ],
 )
 def test_invalid_options_are_refused(options, words, scored):
@@ -175,4 +175,8 @@ def test_the_error_without_pairs_counts_the_turns_and_the_reasons():
     error = no_pairs(2, Counter({"turns without a pair": 1, "pairs longer than 9 tokens": 3}))
     assert "none of 2 ranked turns has a pair left for training" in str(error)
     assert "turns without a pair: 1, pairs longer than 9 tokens: 3" in str(error)
-    assert "none was given" in str(no_pairs(0, Counter()))
+    nothing = "no turn of a training dialogue has scored candidates"
+    assert str(no_pairs(0, Counter())) == nothing
+    assert str(no_pairs(0, Counter({"turns of unknown tasks": 2}))) == (
+        f"{nothing} (turns of unknown tasks: 2)"
+    )
