@@ -141,7 +141,7 @@ class RunFolder:
                 f"{self.record_path}: {cause}; restore this file, or run the evaluation again with another --out"
             ) from cause
         if record.schema != SCHEMA:
-            raise DataError(f"{self.record_path}: schema {record.schema}, expected {SCHEMA}")
+            raise DataError(f"{self.record_path}: {record.schema} needs a newer ColBench")
         return record
 
     def _why_unread(self, cause: OSError) -> str:

@@ -239,7 +239,8 @@ def _check(model: str, engine_args: dict[str, ArgValue]) -> None:
         raise UserError(f"vllm:{model}: the folder does not exist")
     for name in OWN_FLAGS & engine_args.keys():
         raise UserError(
-            f"vllm: {name} cannot be set, because ColBench chooses it for a server that only this run uses; omit it"
+            f"vllm: {name} cannot be set, because ColBench's own vLLM server listens only on 127.0.0.1, without a key; "
+            f"leave out {name}"
         )
 
 

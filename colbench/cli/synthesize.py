@@ -132,9 +132,10 @@ class Synthesis:
         self.known = _known(self.recipe, args.against)
 
     async def run(self) -> list[str]:
-        """Process the pending seed texts; return the reasons why some are still pending.
+        """Process the pending seed texts; return the reason for each text that failed and therefore stays pending.
 
-        Raises EndpointError if servers stop answering, UserError if a server refuses the requests or the guesser fails.
+        Raises EndpointError if `GIVE_UP_AFTER` texts in a row fail, and UserError if a server refuses the requests or
+        the guesser fails.
         """
         from colbench.participants import start
 

@@ -250,7 +250,7 @@ def _message(said: dict[str, Any]) -> Message:
 async def _send(
     request: web.Request, fault: Fault, said: dict[str, Any] | Fault
 ) -> web.StreamResponse:
-    """Send a response modified by a fault."""
+    """Send the completion `said`, changed or replaced as `fault` requires; if `said` is a Fault, send that fault."""
     from aiohttp import web
 
     if isinstance(said, Fault):

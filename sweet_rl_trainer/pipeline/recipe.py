@@ -63,7 +63,7 @@ class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     @property
     def given(self) -> bool:
-        """True if the recipe names existing dialogues to learn from."""
+        """True if the recipe names existing dialogues to learn from, other than `negatives`."""
         return bool(self.runs or self.official or self.chats)
 
 

@@ -55,7 +55,8 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--out",
         metavar="DIR",
-        help="folder of the run; an existing run is continued (default: runs/…)",
+        help="folder of the run (default: a folder in runs/, named after the settings); a run with the same settings "
+        "is continued",
     )
     parser.set_defaults(run=run)
 

@@ -136,8 +136,8 @@ def _add_rescore(actions: Any) -> None:
     parser = actions.add_parser(
         "rescore",
         help="verify all entries again",
-        description="Verify every current entry again after a change of the rules, and record each entry whose receipt "
-        "changed.",
+        description="Verify every current entry again after a change of the rules. Record each changed receipt in the "
+        "log; entries that the new rules refuse are only reported.",
     )
     parser.add_argument("store", metavar="STORE")
     parser.add_argument("--reason", required=True, help="reason, which is published")
