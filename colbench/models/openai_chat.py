@@ -203,7 +203,7 @@ class OpenAIChat:
             return await self._reply(request, first)
 
     async def _reply(self, request: _Request, first: int) -> Message:
-        """Return the reply, after repeated requests if needed; start with server `first`. Raises the errors of `chat`."""
+        """Return the reply, after repetitions if needed; start with server `first`. Raises the errors of `chat`."""
         while True:
             connection = self._choose(first + request.failures)
             try:
