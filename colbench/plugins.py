@@ -350,7 +350,7 @@ def _require_module(kind: Kind, spec: str, module: str) -> None:
         "file.py:attribute or module:attribute"
     )
     if "@http" in name:
-        hint = f"; did you mean `openai:{spec}`? {advice[0].upper()}{advice[1:]}"
+        hint = did_you_mean("openai", ["openai"], f":{spec}", then=advice)
     else:
         hint = did_you_mean(name, names(kind) if colon else shown, colon + rest, then=advice)
     raise UserError(f"--{kind} {spec}: unknown, and not a Python module{hint}")

@@ -78,7 +78,7 @@ def colbench(*arguments: str) -> None:
 
 
 def dialogue(viewer: Path) -> Path:
-    """Return the page of the viewer that shows the task `DIALOGUE`. Raises StopIteration if there is none."""
+    """Return the page of the viewer that shows the task `DIALOGUE`. Raises StopIteration if it is missing."""
     return next(
         page
         for page in sorted((viewer / "dialogues").glob("*.html"))

@@ -349,7 +349,7 @@ def _result(score: Score, domain: Domain) -> Iterator[str]:
 def _worth(score: Score, domain: Domain) -> str:
     """Return a score in words: the primary metric, or all metrics in a domain without a success metric (frontend).
 
-    Return "not scored" if there is no score.
+    Return "not scored" for a missing score.
     """
     if score.value is None and (domain.success or not score.metrics):
         return "not scored"

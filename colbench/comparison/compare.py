@@ -27,7 +27,7 @@ def compare(*runs: Run, force: bool = False, scoring: str = "default") -> Compar
 
     Raises:
         UserError: An argument is not a run, there are fewer than two runs or more than `MOST`, a run has no dialogue,
-            there is no task on which all runs have a dialogue, or a shared domain lacks the scoring mode. Without
+            the runs share no task on which each has a dialogue, or a shared domain lacks the scoring mode. Without
             `force`, also if the runs differ in more than agent and tasks; the message then names the settings that
             differ.
     """

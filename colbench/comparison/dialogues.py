@@ -21,7 +21,7 @@ from colbench.comparison.model import DomainComparison, RunName, TaskDifference
 from colbench.comparison.text import OUTCOMES, measured
 from colbench.domain import Domain
 from colbench.numbers import count
-from colbench.report.dialogue_stats import DialogueStats
+from colbench.report.dialogue_stats import DialogueStats, hidden_decisions
 from colbench.rollout import Rollout
 from colbench.rollout_file import RolloutReader
 from colbench.task import Task
@@ -136,15 +136,7 @@ class SideBySide:
         questions = count(asking.questions, "question")
         yield f"The agent learned {asking.told} of {asking.hidden} hidden decisions in {questions}"
         told = {name for turn in rollout.turns for name in turn.told or ()}
-        hidden = (
-            [
-                fact.name
-                for fact in self._domain.decisions(task)
-                if not fact.stated and fact.statement not in rollout.request
-            ]
-            if task
-            else []
-        )
+        hidden = hidden_decisions(rollout, task) if task else ()
         if untold := [name for name in hidden if name not in told]:
             yield f"Never revealed: {_names(untold)}"
         if asking.guessed:

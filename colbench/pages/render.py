@@ -60,7 +60,7 @@ class Render(Struct, frozen=True, kw_only=True, omit_defaults=True):
     refused: tuple[str, ...] = ()
     """URLs that the page requested but was not allowed to load."""
     note: str = ""
-    """The reason why there is no picture, in words; empty if `rendered`."""
+    """The reason for the missing picture, in words; empty if `rendered`."""
     picture: bytes = b""
     """PNG, RGB, `width` x `height`; empty unless `rendered`."""
 

@@ -197,7 +197,7 @@ class Measurer:
         Without `task`, the statistics of the dialogue's questions are incomplete.
         """
         domain = get_domain(rollout.domain)
-        hidden = _hidden(rollout, task) if task and rollout.asking is not None else ()
+        hidden = hidden_decisions(rollout, task) if task and rollout.asking is not None else ()
         turns, leak = rollout.turns, _leak(rollout)
         asked = {name for turn in turns for name in turn.asked or ()}
         told = {name: at for at in reversed(range(len(turns))) for name in turns[at].told or ()}
@@ -315,7 +315,7 @@ def _human_reply(turn: Turn) -> Reply:
     return turn.human_usage, turn.human_delivery, not turn.human
 
 
-def _hidden(rollout: Rollout, task: Task) -> tuple[str, ...]:
+def hidden_decisions(rollout: Rollout, task: Task) -> tuple[str, ...]:
     """Return the names of the decisions that the request does not state."""
     return tuple(
         fact.name

@@ -65,7 +65,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     reason: Reason | None = None
     """The reason for the rejection; None if the text became a task."""
     detail: str = ""
-    """What exactly led to the rejection, such as the call that failed."""
+    """The exact cause of the rejection, such as the call that failed."""
 
 
 class Line(Struct):

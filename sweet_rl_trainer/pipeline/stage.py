@@ -68,7 +68,7 @@ class Amount(Struct, kw_only=True):
     """True if tokens are estimates."""
     note: str = ""
     missing: str = ""
-    """What is missing before the stage can run, with a fix, such as a command; "" if nothing is known to be missing."""
+    """The prerequisites that the stage lacks, with a fix, such as a command; "" if nothing is known to be missing."""
 
 
 class Known(Struct, frozen=True, kw_only=True):

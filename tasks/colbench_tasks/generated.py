@@ -69,10 +69,9 @@ def load(argument: str) -> list[Task]:
     try:
         return make(domain, seed, _query(query), f"generated:{domain}/{seed}")
     except (ValueError, GeneratorError) as cause:
-        options = "number=100&difficulty=5" if domain == Family.domain else "number=100"
         raise UserError(
             f"--tasks generated:{argument}: {cause}; write options after the seed, as in "
-            f"generated:{domain}/{seed}?{options}"
+            f"generated:{domain}/{seed}?number=100"
         ) from cause
 
 

@@ -116,7 +116,7 @@ class Checking:
     def _missing(self, needs: Sequence[str]) -> str:
         """Return the name of the first rule in `needs` that was broken, skipped or not applicable.
 
-        Returns "" if there is none; a rule that is only advice never counts.
+        Returns "" if every rule in `needs` was kept; a rule that is only advice never counts.
         """
         lost = (each.rule for each in self.verdicts if each.outcome not in ("kept", "advice"))
         return next((name for name in lost if name in needs), "")

@@ -20,7 +20,7 @@ from colbench.checks import Bar, Examination, TaskCheck
 from colbench.config import RunConfig, ScoringMode
 from colbench.domains.frontend.clip import ClipEncoder
 from colbench.domains.frontend.resources import make_renderer
-from colbench.domains.frontend.scorer import TARGET_HINT, FrontendScorer
+from colbench.domains.frontend.scorer import FrontendScorer
 from colbench.errors import InfrastructureError
 from colbench.numbers import count
 from colbench.pages.extract import target_page
@@ -100,7 +100,7 @@ async def _check(scorer: FrontendScorer, task: Task, first: Look, second: Look) 
         own = await scorer.score(task, task.hidden.reference)
         blank = await scorer.score(task, "")
     except InfrastructureError as error:
-        return _unscored(task, str(error).removesuffix(TARGET_HINT), steady)
+        return _unscored(task, str(error), steady)
     if own["default"].floors["white"]["layout"] == 1:
         return _unscored(
             task, "nothing is visible on the page: an empty page scores the same", steady

@@ -36,7 +36,6 @@ DIGITS = 5
 COSINES: dict[str, View] = {"cosine": "crop", "cosine_page": "page"}
 LAYOUT = ("block", "text", "position", "color", "layout", "ssim")
 BLACK, WHITE = "#000000", "#ffffff"
-TARGET_HINT = "; `colbench tasks validate` finds such tasks"
 NO_WEIGHTS = "no cosine without CLIP's weights; `colbench score` adds it later"
 MOST_FLOORS = 2048
 
@@ -151,7 +150,7 @@ class FrontendScorer:
         if target.outcome != "rendered":
             reason = f"{target.outcome}: {target.note}" if target.note else target.outcome
             raise ScorerError(
-                f"task {task.id}: its target cannot be rendered ({reason}){TARGET_HINT}"
+                f"task {task.id}: its target cannot be rendered ({reason}); leave out or correct the task"
             )
         return target
 

@@ -58,8 +58,8 @@ def read_standings(store: Path, head: str | None = None) -> Standings:
     that line, if a file is missing or does not match its hash, or if the entries of a board have different tasks.
     """
     log = read_log(store, head)
-    first = {record.bundle: record for record in log.records if record.decision == "accepted"}
-    entries = [_entry(store, first[each.bundle], each) for each in log.standing().values()]
+    accepted = log.accepted()
+    entries = [_entry(store, accepted[each.bundle], each) for each in log.standing().values()]
     kept = _kept(log)
     keys = sorted({each.board for each in entries}, key=lambda key: (key[0] != "s", key))
     return Standings(

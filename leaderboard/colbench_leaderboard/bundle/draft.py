@@ -89,27 +89,19 @@ def draft(run: Path, submission: Submission, *, meta: str = "submission.toml") -
     )
 
 
-def run_template(run: Path) -> str:
-    """Return a submission.toml to fill in, whose track and model suit the run in a folder.
+def run_template(run: Path) -> tuple[str, str]:
+    """Return a submission.toml to fill in, whose track and model suit the run in a folder, and what to do before.
 
+    The second text says how many dialogues are missing, with the command that runs them; "" if the run is complete.
     Raises DataError if the folder is not a run or the tasks have changed since the run, and UserError if the tasks
     belong to several domains.
     """
     folder = RunFolder(run)
     record = folder.record()
-    domain = _domain(recorded_tasks(folder, record))
-    lock = _lock(record, public_record(record), domain)
-    return template(departures(lock), model_name(lock))
-
-
-def unfinished(run: Path) -> str:
-    """Return how many dialogues of a run must still be run before it can be submitted, and the command; "" if none.
-
-    Raises DataError if the folder is not a run or the tasks have changed since the run.
-    """
-    folder = RunFolder(run)
-    record = folder.record()
-    return "".join(_unfinished(record, run, recorded_tasks(folder, record), _read(folder, record)))
+    tasks = recorded_tasks(folder, record)
+    lock = _lock(record, public_record(record), _domain(tasks))
+    missing = _unfinished(record, run, tasks, _read(folder, record))
+    return template(departures(lock), model_name(lock)), "".join(missing)
 
 
 def _keys(tasks: Sequence[Task], record: RunRecord) -> Iterator[str]:

@@ -308,9 +308,7 @@ def _rescore(args: argparse.Namespace, bundle: str) -> bool:
     if changed:
         log = read_log(store)
         say_decision(changed, log.head)
-        last = next(
-            r for r in reversed(log.records) if (r.bundle, r.decision) == (bundle, "accepted")
-        )
+        last = log.accepted()[bundle]
         if not (last.reference_line or last.reruns):  # these are never ranked
             say_pending(args.store, outcome.receipt)
     else:

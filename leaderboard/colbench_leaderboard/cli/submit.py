@@ -101,18 +101,18 @@ def pack(args: argparse.Namespace) -> int:
 
 def _write_template(file: str, run: str | None) -> int:
     """Write or print the questions; with a run, `track`, `models` and the next steps suit this run."""
-    from colbench_leaderboard.bundle.draft import run_template, unfinished
+    from colbench_leaderboard.bundle.draft import run_template
     from colbench_leaderboard.bundle.submission import template
 
-    text = run_template(Path(run)) if run else template()
+    text, before = run_template(Path(run)) if run else (template(), "")
     if file == "-":
         sys.stdout.write(text)
     else:
         _write_new(Path(file), text, "--template")
         say_field("template", file)
         command = f"colbench submit pack {shlex.quote(run or 'RUN')} --meta {shlex.quote(file)}"
-        if run and (fault := unfinished(Path(run))):
-            say_field("first", fault)
+        if before:
+            say_field("first", before)
         say_field("next", f"answer its questions, then run {command}")
     return 0
 

@@ -56,6 +56,10 @@ class Log(Struct, frozen=True, kw_only=True):
         """Return the last record of each bundle, in the order of the bundles' first records."""
         return {record.bundle: record for record in self.records}
 
+    def accepted(self) -> dict[str, Record]:
+        """Return, for each bundle, the last record that accepted it."""
+        return {each.bundle: each for each in self.records if each.decision == "accepted"}
+
     def standing(self) -> dict[str, Record]:
         """Return, for each bundle on a board, the record that names its current receipt."""
         return {

@@ -116,7 +116,7 @@ def alarms(diagnosis: Diagnosis) -> list[str]:
         *_unsure(diagnosis.accuracy, diagnosis.pairs),
         *_drawn("dialogues", "their number of turns", diagnosis.by_turns),
         *_drawn("dialogues", "their length", diagnosis.by_length),
-        *_drawn("candidates of a turn", "their length", diagnosis.candidates_by_length),
+        *_drawn("candidates", "their length", diagnosis.candidates_by_length, of=" of a turn"),
         *_asks_on(diagnosis.states),
     ]
 
@@ -134,13 +134,13 @@ def _unsure(accuracy: Interval, pairs: int) -> Iterator[str]:
         yield f"The critic is not significantly better than chance: it is right on {said}."
 
 
-def _drawn(what: str, size: str, found: Correlation) -> Iterator[str]:
+def _drawn(what: str, size: str, found: Correlation, *, of: str = "") -> Iterator[str]:
     known = [each for each in (found.pearson, found.spearman) if each is not None]
     most = max(known, key=abs, default=0.0)
     if abs(most) > TOO_MUCH:
         way = "positively" if most > 0 else "negatively"
-        counted = f"{found.count} {what.partition(' ')[0]}"
-        yield f"Scores of {what} correlate {way} with {size} ({most:+.2f} over {counted})."
+        count = f"{found.count} {what}"
+        yield f"Scores of {what}{of} correlate {way} with {size} ({most:+.2f} over {count})."
 
 
 def _asks_on(states: Preference | None) -> Iterator[str]:
