@@ -214,7 +214,7 @@ async def test_a_browser_without_fonts_is_refused(browser: Path, tmp_path: Path)
     empty = tmp_path / "fonts.conf"
     empty.write_text("<fontconfig></fontconfig>")
     fontless = program(tmp_path / "fontless", f'FONTCONFIG_FILE={empty} exec {browser} "$@"')
-    with pytest.raises(UserError, match="no usable fonts: sans-serif is drawn with none"):
+    with pytest.raises(UserError, match="no usable fonts: sans-serif is drawn with no font"):
         async with Renderer(str(fontless), cache=tmp_path):
             pass
 
