@@ -1,9 +1,9 @@
-"""The agent of a run: functions that find it, choose its process, and isolate it or say why that is impossible.
+"""Functions that find the agent of a run, choose its process, and isolate it or say why isolation is impossible.
 
-ColBench's own agents, and agents given as objects, run in the process of the run. A third-party Python agent runs in a
-separate process, unless `in_process` is set; this process is isolated if the machine supports isolation. A program
-(`cmd:`) is isolated only if `agent_sandbox` is set. An agent at a URL runs on another server. docs/agent-sandbox.md
-describes what an agent is isolated from.
+ColBench's own agents, and agents given as objects, run in the process of the run. A third-party Python agent also runs
+there if `in_process` is set; otherwise it runs in a separate process, which is isolated if the machine supports
+isolation. A program (`cmd:`) is isolated only if `agent_sandbox` is set. An agent at a URL runs on another server.
+docs/agent-sandbox.md describes what an agent is isolated from.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def read_isolation(config: RunConfig) -> RunConfig:
     if config.agent_write and config.agent_sandbox:
         raise UserError(
             "--agent-write: cannot be combined with --agent-sandbox, because a sandboxed agent may "
-            "write to no folder; use only one of them"
+            "not write to any folder; use only one of them"
         )
     if not config.agent_endpoint:
         return config
@@ -141,7 +141,7 @@ def _writable(config: RunConfig, hidden: Hidden) -> list[Path]:
 
 
 def _require_apart(config: RunConfig, hidden: Hidden) -> None:
-    """Raise SandboxError if one of the agent's own files or folders is in a place that isolation hides."""
+    """Raise SandboxError if isolation would hide one of the agent's own files or folders."""
     for file in files_of("agent", config.agent):
         if hidden.holds(file.resolve()):
             raise SandboxError(
@@ -186,10 +186,10 @@ def _shut_in(agent: object, config: RunConfig, out: Path | None) -> str:
         raise UserError(f"--agent-sandbox: the agent cannot be isolated: {cause}") from cause
     agent.prefix = box.prefix()
     unset = [name for name in config.agent_env if name not in os.environ]
-    return f"{box.words}; not set here: {', '.join(unset)}" if unset else box.words
+    return f"{box.words}; not set in the environment: {', '.join(unset)}" if unset else box.words
 
 
 def _named(config: RunConfig) -> list[str]:
-    """Return the paths of a Python agent's files, and the agent's arguments, because any argument may be a path."""
+    """Return the paths of a Python agent's files, and the values of the agent's arguments, which may also be paths."""
     files = files_of("agent", config.agent)
     return [*map(str, files), *map(str, arguments("agent", config).values())]

@@ -33,9 +33,9 @@ class InProcess:
 def audited(task: Task, rollout: Rollout) -> Rollout:
     """Return a copy of a rollout that also records what the human leaked in each turn (`Turn.leak`).
 
-    Leaks that are already recorded for all replies are kept; a domain that is not audited for leaks (`Domain.audited`)
-    gets none. If scoring did not fail and the task's decisions are known, the copy also records the decisions that each
-    turn asked for and revealed, and the measures of the agent's questions (`with_asking`).
+    If the leaks of all replies are already recorded, they are kept. In a domain without audits (`Domain.audited`), no
+    leaks are recorded. If scoring did not fail and the task's decisions are known, the copy also records the decisions
+    that each turn asked for and revealed, and the measures of the agent's questions (`with_asking`).
     """
     if any(turn.human is not None and turn.leak is None for turn in rollout.turns):
         rollout = replace(rollout, turns=audit_turns(task, rollout.turns))

@@ -9,7 +9,8 @@ from pathlib import Path
 def cache_folder() -> Path:
     """Return the folder for files that can be recreated.
 
-    It is COLBENCH_CACHE or, if that is not set, the folder `colbench` in XDG_CACHE_HOME (by default ~/.cache).
+    The environment variable COLBENCH_CACHE names this folder. The default is `colbench` in XDG_CACHE_HOME, which is
+    ~/.cache if not set.
     """
     own = os.environ.get("COLBENCH_CACHE")
     caches = os.environ.get("XDG_CACHE_HOME")

@@ -19,7 +19,7 @@ from colbench.rollout import Failure, Rollout, is_settled
 GIVE_UP_AFTER = 20
 """Number of consecutive dialogues after which a run stops if a model server or the human failed in all of them."""
 LOSSES = 2
-"""Number of times that a cell can lose its worker; after that, the cell is not run again in this attempt."""
+"""Number of lost workers after which a cell is not run again in this attempt at the run."""
 REPLIES_INTERVAL = 1.0
 """Seconds between two reports of the number of the agent's replies."""
 SCORING_BOUNDARIES = {"scorer", "sandbox", "render"}
@@ -108,9 +108,9 @@ class Stops:
 class CellQueue(Stops):
     """A queue of one run's cells, one per dialogue, for any number of runners.
 
-    `earlier` maps cell keys to rollouts of an earlier attempt; `done` is called with each finished rollout. If
-    `broken_after` is set, the run ends if its first `broken_after` settled dialogues (`Rollout.settled`), including
-    those in `earlier`, all failed in the agent's own code.
+    `earlier` maps cell keys to rollouts of an earlier attempt; `done` is called with each finished rollout. The run
+    ends if its first `broken_after` settled dialogues (`Rollout.settled`) all failed in the agent's own code; dialogues
+    in `earlier` count. If `broken_after` is None, the run never ends for this reason.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class CellQueue(Stops):
     async def next(self) -> Job | None:
         """Return the next dialogue to run; None when all dialogues are finished or were stopped.
 
-        Waits while the last dialogues run, because the dialogues of a lost worker are handed out again.
+        While the last dialogues run, this method waits: if a worker is lost, its dialogues are handed out again.
         """
         while not self.is_over:
             if job := self._take():

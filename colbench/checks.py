@@ -20,7 +20,7 @@ class TaskCheck(Struct, frozen=True, kw_only=True, omit_defaults=True):
     default: float | None
     """Score of the reference as an answer in the default mode; None if it cannot be scored."""
     official: float | None
-    """Score of the reference as an answer in the official mode; None if it cannot be scored, or without this mode."""
+    """Score of the reference as an answer in the official mode; None if not scored, or without this mode."""
     blank: float | None
     """Score of an empty answer in the default mode; None if it cannot be scored."""
     flaws: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
 
     what: str
     works: bool | None
-    """True if it works. If it is missing or broken: None if only an optional feature needs it, else False."""
+    """True if it works. Otherwise, None if only an optional feature needs it, else False."""
     text: str
     fix: str = ""
     """Instruction for installing or repairing it."""

@@ -273,7 +273,7 @@ async def supervised(work: Callable[[Abandon], Coroutine[Any, Any, T]]) -> T:
 def _is_stopped(task: asyncio.Task[Any], cancels: int, failure: BaseException | None) -> bool:
     """Return True if a task was canceled from outside; `cancels` is the number of cancellations to ignore.
 
-    A task that is not supervised may also have been canceled by its own code, which cannot be distinguished.
+    If the task was not started by `supervised`, also return True if its own code canceled it: the two cases look alike.
     """
     canceled = isinstance(failure, asyncio.CancelledError) and task.cancelling() > cancels
     return SUPERVISED.get(task, canceled)

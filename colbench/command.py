@@ -35,7 +35,7 @@ set the text direction."""
 class CommandParser(argparse.ArgumentParser):
     """A parser that refuses abbreviated flags, and suggests a correction for a misspelled flag or command.
 
-    It also refuses empty values: the variable in `--agent "$AGENT"` may not be set.
+    It also refuses empty values, which often come from an unset variable, as in `--agent "$AGENT"`.
 
     The parsers of its subcommands also have this class; each of them reports errors with its own usage line.
     """

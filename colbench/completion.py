@@ -22,7 +22,7 @@ LINE = "COMP_LINE"
 
 
 def requested_command() -> str:
-    """Return the command being completed by the shell; "" if it is still missing or no completion is requested."""
+    """Return the command in the line that the shell completes; "" without a command or a request for completion."""
     words = os.environ.get(LINE, "").split() if ACTIVE in os.environ else []
     return first_word(words[1:])
 

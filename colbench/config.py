@@ -251,7 +251,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str | None,
         Option(
             "scoring",
-            "run folder of the same agent with --told all, shown next to the score",
+            "run folder of the same agent with --told all, whose score the report shows as the ceiling",
             metavar="RUN",
             effect="execution",
         ),
@@ -365,7 +365,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 @cache
 def settings() -> dict[str, Setting]:
-    """Return the fields of RunConfig, each with everything that its `Option` declares, by name."""
+    """Return the fields of RunConfig by name, each with everything that its `Option` declares."""
     return read_settings(RunConfig)
 
 

@@ -31,7 +31,7 @@ SHORTEST = 4
 SIMILAR = 0.7
 """Minimum similarity between a wrong name and the name to suggest, as difflib's ratio."""
 ALIKE = 0.8
-"""Minimum similarity, as difflib's ratio, at which an unknown name counts as a misspelling; others are ignored."""
+"""Minimum similarity (difflib's ratio) at which an unknown name is a misspelling; less similar names are ignored."""
 LONGEST = 80
 """Maximum number of characters of a wrong value to show in a message."""
 
@@ -63,8 +63,9 @@ def explain(
 ) -> Problem:
     """Describe why values cannot be converted to the type `kind`.
 
-    If `values` are given, the problem shows the wrong value. `table` is the key of the values' table in a larger file.
-    With `quoted`, a string that looks like another type, such as "1", is shown in quotes, as in JSON or TOML.
+    If `values` are given, the problem shows the wrong value. If the values are a table in a larger
+    file, `table` is the key of this table. With `quoted`, a string that looks like another type, such as "1", is shown
+    in quotes, as in JSON or TOML.
     """
     message, _, path = str(error).partition(" - at `")
     steps = STEP.findall(path.removeprefix("$").rstrip("`"))
@@ -84,8 +85,8 @@ def did_you_mean(
 ) -> str:
     """Return the end of a message: a hint that names the most similar known name, if any, then the text `then`.
 
-    A known name also counts as similar if `name` begins with it, as `evaluate` does with `eval`. The hint shows the
-    known name between `before` and `after`. Without a similar name and without `then`, return "".
+    A known name also counts as similar if `name` begins with it, as `evaluate` begins with `eval`. The hint shows the
+    known name between `before` and `after`. Return "" if no name is similar and `then` is empty.
     """
     found = {each.lstrip("-"): each for each in known}
     name = name.lstrip("-")

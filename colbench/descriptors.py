@@ -9,7 +9,7 @@ from colbench.errors import UserError
 OF_THE_HARNESS = 200
 """Number of open files outside dialogues: the interpreter, sandbox workers, a browser, the run's folder."""
 OF_A_DIALOGUE = 3
-"""Number of open files of one dialogue: connections of agent and human. The agent's `descriptors` are added to it."""
+"""Number of open files of one dialogue: connections of agent and human. An agent's `descriptors` are added."""
 
 
 def provide_descriptors(dialogues: int, agent: object) -> None:

@@ -181,7 +181,7 @@ class Dialogue:
         self.messages = (*said, Message(role="user", content=heard.content, images=seen))
 
     def _refuse_silence(self) -> None:
-        """Raise EndpointError if all of the agent's replies were empty replies of a model server; they are not scored.
+        """Raise EndpointError if a model server sent only empty replies, so that the dialogue is not scored.
 
         Accept a dialogue with recorded tokens, because training must see the empty replies of the trained model.
         """
@@ -195,7 +195,7 @@ class Dialogue:
         cut = any(each.cut for each in delivered)
         fix = f"; raise the token limit with {TOKEN_LIMIT['agent']}" if cut else ""
         raise EndpointError(
-            f"every reply was empty{fix} (finish_reason: {reasons})",
+            f"every reply was empty (finish_reason: {reasons}){fix}",
             kind="empty",
         )
 
@@ -259,7 +259,7 @@ class _Seeing:
 
 
 def read_reply(reply: object) -> Message:
-    """Return the agent's reply as a message. Raises AgentError if it is not a valid one."""
+    """Return the agent's reply as a message. Raises AgentError if the reply is not a valid message."""
     if isinstance(reply, str):
         reply = Message(role="assistant", content=reply)
     if not isinstance(reply, Message) or not isinstance(reply.content, str):
@@ -273,7 +273,7 @@ def read_reply(reply: object) -> Message:
 
 
 def read_move(reply: object) -> Move:
-    """Parse a reply into its message and, if present, its answer. Raises AgentError if it is not a valid message."""
+    """Split a reply into message and, if present, answer. Raises AgentError if the reply is not a valid message."""
     reply = read_reply(reply)
     raw = clean(reply.content)
     thoughts, _, public = split_reply(raw)

@@ -36,8 +36,8 @@ from colbench.task import Fact, Task
 FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
 
 Role = Literal["success", "primary", "fallback", "detail"]
-"""`success`: passed or not. `primary`: the score itself (`Score.value`). `fallback`: leads a report
-in which answers lack the primary metric. `detail`: shown with the others."""
+"""Role of a metric. `success`: passed or not. `primary`: the score itself (`Score.value`). `fallback`: leads reports in
+which answers lack the primary metric. `detail`: any other metric."""
 
 
 class Metric(Struct, frozen=True, kw_only=True):
@@ -59,7 +59,7 @@ class Metric(Struct, frozen=True, kw_only=True):
     digits: int | None = None
     """Number of decimal places that are the same on all machines; None if all decimal places are the same."""
     lacking: str = ""
-    """Reason why an answer may lack the metric, and how to enable it."""
+    """Reason why an answer may lack the metric, and how to enable the metric."""
     description: str = ""
     """Meaning in a few words, such as "hidden tests that the function passes"."""
 
@@ -197,7 +197,7 @@ class Domain:
         return str(blocks[-1][1]) if blocks else answer
 
     def copied(self, task: Task, source: str) -> bool:
-        """Return True if an answer's source is the task's reference or a near-copy, even if disguised.
+        """Return True if an answer's source is a copy or near-copy of the task's reference, even if disguised.
 
         By default the two are compared by their words, numbers and symbols.
         """
@@ -380,7 +380,7 @@ class Domain:
 
 
 async def check_reference(scorer: Scorer, task: Task) -> TaskCheck:
-    """Return the check of one task, which scores the reference and an empty answer."""
+    """Check a task by scoring its reference and an empty answer, and return the result."""
     own, blank = await scorer.score(task, task.hidden.reference), await scorer.score(task, "")
     flaws = tuple(_flaw(mode, score) for mode, score in own.items() if score.value != 1)
     worth = {mode: score.value for mode, score in own.items()}

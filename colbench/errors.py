@@ -169,7 +169,7 @@ def describe_exception(error: BaseException) -> str:
 
 
 def memory_hint(code: int) -> str:
-    """Return the likely reason why a process ended with an exit code, if this code is that of SIGKILL; else ""."""
+    """Return the end of a message that explains why SIGKILL may have ended a process; "" for other exit codes."""
     return ", which happens when the system runs out of memory" if -code == signal.SIGKILL else ""
 
 

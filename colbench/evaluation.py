@@ -216,7 +216,7 @@ class Evaluation:
         )
 
     def _read_earlier(self, earlier: Earlier, observer: Observer) -> int:
-        """Read an earlier attempt's dialogues, except those to retry; return the number that are planned and final."""
+        """Read an earlier attempt's dialogues, except those to retry; return how many are planned and settled."""
         tasks, kept = {task.id: task for task in self.tasks}, 0
         for place, rollout in self.folder.latest():
             if matches(rollout, self._retried):
@@ -299,7 +299,7 @@ async def evaluate_async(
             programming.
         human: A spec, as for `--human`, or an object with `async def respond(task, messages)`.
         out: The run's folder. If the folder contains part of the same run, the run is resumed. Without `out`, the run
-            is in a temporary folder, deleted with the returned object, or if an error is raised; see `Run.save`.
+            is in a temporary folder, which is deleted after an error or with the returned object; see `Run.save`.
         observer: Receives the events of the run.
         retry_failed: Reasons for failures, such as `["timeout"]`. Dialogues in `out` that failed for one of these
             reasons are run again. A reason is a boundary, a kind of failure, `boundary:kind`, or a delivery problem of
@@ -307,7 +307,7 @@ async def evaluate_async(
         settings: Further fields of `RunConfig`, such as `domain`, `limit`, `trials`, `seed`, `concurrency`.
 
     Raises:
-        UserError: An argument is wrong, which the message names, or a model server refuses the key or the URL.
+        UserError: An argument is wrong (the message names it), or a model server refuses the key or the URL.
         EndpointError: `cell_queue.GIVE_UP_AFTER` dialogues in a row failed because of a model server or the human.
             If `out` is set, finished dialogues are kept, and the same call resumes the run. A single such failure
             raises nothing: it is recorded in the rollout.

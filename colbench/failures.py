@@ -17,7 +17,7 @@ REPLIES = ("empty", "cut", "filtered", "refused")
 OWN_FAULTS = {"exception", "reply", "malformed"}
 """Kinds of an agent's failures that show a fault of its code, unlike a late reply or a dialogue that is too long."""
 TOKEN_LIMIT = {role: f"--{role}-arg max_tokens=N" for role in ("agent", "human")}
-"""Flags that set the token limits of replies, by role. Error messages name them if a limit left only empty replies."""
+"""Flags that set the token limits of replies, by role; named in errors about replies that the limit left empty."""
 KNOWN = tuple(dict.fromkeys((*BOUNDARIES, *KINDS, *REPLIES)))
 
 
@@ -36,7 +36,7 @@ def read_reasons(reasons: str | Sequence[str], place: str = "retry_failed") -> t
             continue
         expected = (
             f"expected the part that failed ({', '.join(BOUNDARIES)}), the kind of failure "
-            f"({', '.join(KINDS)}), both, such as agent:timeout, or the problem of a reply "
+            f"({', '.join(KINDS)}), PART:KIND (such as agent:timeout), or the problem of a reply "
             f"({', '.join(REPLIES)})"
         )
         hint = did_you_mean(reason, KNOWN, then=expected)
@@ -89,9 +89,9 @@ def broken_agent(rollouts: Iterable[Rollout]) -> str:
         return ""
     where = "in the agent's own code" if own else "because of the agent"
     return (
-        f"every dialogue so far ({failures}) failed {where}, for example: {reason}; fix the agent, "
-        "and use a new --out, because a run belongs to one version of the agent's code; if the code is unchanged, "
-        "add --retry-failed agent"
+        f"every dialogue so far ({failures}) failed {where}, for example: {reason}; fix the agent; if "
+        "this changes its code, use a new --out, because a run belongs to one version of the code; otherwise, add "
+        "--retry-failed agent"
     )
 
 

@@ -94,7 +94,7 @@ def read_config(
 ) -> RunConfig:
     """Build the configuration from flags, environment variables (COLBENCH_AGENT …) and a `--config` file.
 
-    With a `base`, such as the configuration of an earlier run, the file is not read, and a variable counts only if the
+    With a `base`, such as the configuration of an earlier run, no file is read, and a variable counts only if the
     command has a flag for it. Raises UserError, which names the flag, variable or key, if a value is bad.
     """
     environment = os.environ if environment is None else environment
@@ -119,7 +119,7 @@ def merge_sources(sources: Iterable[Iterable[Found]], base: RunConfig | None = N
 
 
 def _merge(earlier: Any, value: Any) -> Any:
-    """Return the later of two values or, for NAME=VALUE arguments, both; for equal names, the later one counts."""
+    """Return the later of two values. Join tables of NAME=VALUE arguments; for equal names, the later value counts."""
     return earlier | value if isinstance(earlier, dict) and isinstance(value, dict) else value
 
 
@@ -254,7 +254,7 @@ def command_flags(config: RunConfig) -> list[str]:
 
 
 def is_given_by_flags(config: RunConfig) -> bool:
-    """Return True if `command_flags` gives exactly this configuration; flags cannot give a string such as "1"."""
+    """Return True if `command_flags` gives exactly this configuration; flags turn a string "1", for example, into 1."""
     parser = argparse.ArgumentParser()
     add_config_flags(parser)
     try:

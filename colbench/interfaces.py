@@ -68,7 +68,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     see: str
     """The page that documents the rule."""
     probe: Callable[[], Awaitable[str | None]]
-    """A function that returns None if the rule is followed, or the reason why it does not apply.
+    """A function that returns None if the rule is followed, or the reason why the rule does not apply.
 
     Raises AgentError if the rule is broken.
     """
@@ -128,7 +128,7 @@ class Scorer(Protocol):
     """A scorer of the answers of one domain."""
 
     async def score(self, task: Task, answer: str) -> dict[str, Score]:
-        """Return one verdict for each scoring mode, by the name of the mode."""
+        """Return the score of the answer in each scoring mode, by the mode's name."""
         ...
 
 

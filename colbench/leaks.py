@@ -1,14 +1,14 @@
 """The leak audit: how much of the hidden reference a reply revealed beyond the question.
 
-Three kinds of items are counted. Items in the request are not hidden and are left out; shares are relative to the rest,
-so 1.0 means that the reply said every hidden item of that kind. An item that the question itself named does not count
-as revealed by the reply. If the question contains the words of a topic or an example of a fact, the items of that fact
-do not count either. For tasks without facts, the subject of a question is unknown, and every correct answer counts; the
-audit is then an upper bound.
+Three kinds of items of the reference are counted. Items that are also in the request are not hidden and are left out.
+Shares are relative to the other items, so 1.0 means that the reply said every hidden item of a kind. An item that the
+question itself named does not count as revealed by the reply. The items of a fact do not count either if the question
+contains the words of one of the fact's topics or examples. For tasks without facts, the subject of a question is
+unknown, and every correct answer counts; the audit is then an upper bound.
 
                  backend (Python)                             frontend (HTML)
-identifiers      names the code defines or uses, said as      class names, said as above; Tailwind's
-                 written or as words (`total_cost`, "total    utility classes are classes like any other
+identifiers      names the code defines or uses, said as      class names (also Tailwind's), said as
+                 written or as words (`total_cost`, "total    written or as words
                  cost"); no built-ins, no single letters
 literals         numbers by value ("15 percent" says 0.15,    the visible texts, as sequences of words
                  0.85 and 1.15) and texts as sequences of
@@ -117,9 +117,10 @@ def said_by(secret: Items, statement: str) -> Items:
 
 
 _Topics = Mapping[str, Sequence[tuple[str, ...]]]
-"""The other stems of each topic and example, by its longest stem, so that a question is compared with few of them.
+"""The topics and examples by their longest stem, each as a tuple of the other stems.
 
-Topics without a stem have an empty key, and match every question.
+So a question is compared only with the topics whose longest stem it contains. A topic without stems has the key "", and
+matches every question.
 """
 
 

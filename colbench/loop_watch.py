@@ -126,7 +126,7 @@ class LoopWatch:
         with self._lock:
             before, self._looked = self._looked, now
             if self._asked is None:
-                # when this check was due: code that holds the GIL delays this thread as well
+                # the time when this check was due: code that holds the GIL also delays this thread
                 self._asked = self._accounted = min(now, before + TICK)
                 self._loop.call_soon_threadsafe(self._answer)
             if now - self._asked < BLOCKED:
@@ -148,7 +148,7 @@ class LoopWatch:
             self._asked = self._suspect = self._interrupted = self._pulse.pending_since = None
 
     def _account(self, now: float) -> None:
-        """Charge the time since the last call only to the suspect: the speaker that blocks the loop.
+        """Charge the time since the last call to the suspect alone: the speaker that blocks the loop.
 
         If the suspect ignores an interrupt for `GRACE` seconds, charge the time to all speakers, so that they time out.
         """

@@ -70,8 +70,8 @@ def merge(runs: Sequence[str | Path], *, out: str | Path, force: bool = False) -
     """Merge the shards of a run into a new folder, with its report.
 
     If several shards have the same dialogue and only its times differ, it is taken once; a finished dialogue takes
-    precedence over one that must be repeated. Dialogues that no shard has stay pending: `colbench eval --out` with the
-    same settings runs them. The folder appears only when it is completely written.
+    precedence over one that must be repeated. A planned dialogue that is missing from all shards stays pending:
+    `colbench eval --out` with the same settings runs it. The folder appears only when it is completely written.
 
     Args:
         runs: Folders of the shards, or of any runs of one configuration.
@@ -79,9 +79,9 @@ def merge(runs: Sequence[str | Path], *, out: str | Path, force: bool = False) -
         force: Accept shards whose versions or sandboxes differ.
 
     Raises:
-        UserError: The shards are not of one run, a shard is given twice or in use, two shards have different versions
-            of a dialogue, `out` exists and is not an empty folder, `runs` is empty or not a list, or the run's tasks,
-            baseline or ceiling cannot be read.
+        UserError: The shards are not of one run, a shard is given twice or is in use, two shards have
+            different versions of a dialogue, `out` exists and is not an empty folder, `runs` is empty or not a list,
+            or the run's tasks, baseline or ceiling cannot be read.
         DataError: A shard has no `run.json` or a malformed file, or the tasks have changed since the run.
     """
     if isinstance(runs, str | Path) or not runs:
@@ -158,7 +158,7 @@ def _versions(record: RunRecord) -> dict[str, str]:
 
 
 def _differing(folders: Sequence[RunFolder], pins: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return a line for each pin that differs between shards, with two values; shards without the pin are ignored."""
+    """Return a line with two values for each pin that differs between shards; shards without the pin are ignored."""
     found = []
     for name in sorted({name for each in pins for name in each}):
         known = [
@@ -191,7 +191,7 @@ def _together(records: Sequence[RunRecord]) -> RunRecord:
 
 @contextmanager
 def _reading(folder: RunFolder) -> Iterator[None]:
-    """Lock a run against writes by other processes while it is read, unless its folder is not writable."""
+    """Lock a run against writes by other processes while it is read. Do nothing if its folder is read-only."""
     if not os.access(folder.path, os.W_OK):
         yield
         return

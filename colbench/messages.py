@@ -81,7 +81,7 @@ class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
     content: str
     """The original text. Models that think aloud may include their thoughts in it; see `split_thoughts`."""
     thoughts: str = ""
-    """The model's thoughts if the server returns them separately from the text. They are never part of the message."""
+    """The model's thoughts if the server returns them separately from the text. The other speaker never sees them."""
     usage: Usage | None = None
     delivery: Delivery | None = None
     sampled: Sampled | None = None
@@ -93,7 +93,8 @@ class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def flaw(message: Message) -> str:
     """Return why a message made by other code cannot be written to a file and read back; "" if it can.
 
-    Objects are not validated when they are created, and JSON has no NaN. `content` and `images` are not checked.
+    A check is needed because a Message is not validated when it is created, and may contain NaN, which JSON lacks.
+    `content` and `images` are not checked.
     """
     for name, kind in (("usage", Usage), ("delivery", Delivery), ("sampled", Sampled)):
         value = getattr(message, name)
@@ -115,8 +116,8 @@ def split_thoughts(text: str) -> tuple[str, str]:
     """Return the thoughts at the beginning of a reply, and the text after them.
 
     Thoughts are in `<think>`, `<thinking>` or `[THINK]` tags. The opening tag may be missing, because it may belong to
-    the prompt. The closing tag is missing if the reply was cut off during the thoughts; such a reply has no text after
-    them. If both tags are missing, the reply has no thoughts.
+    the prompt. The closing tag is missing if the reply was cut off during the thoughts; the text after them is then
+    empty. If both tags are missing, the reply has no thoughts.
     """
     opening = OPENING.match(text)
     begin = opening.end() if opening else 0

@@ -1,7 +1,7 @@
 """Human-readable numbers and counts, for the terminal, for reports and for the leaderboard's pages.
 
-Functions that accept None write `NOTHING` for it, except `dollars`. For an interval without ends, functions return
-`NO_INTERVAL`, unless their docstring says otherwise.
+For None, the functions that accept it return `NOTHING`, except `dollars`. For an interval without ends, functions
+return `NO_INTERVAL`, unless their docstring says otherwise.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def spec_of(participant: object) -> str:
 
 
 def require_object(role: Role, given: object, config: RunConfig) -> None:
-    """Raise UserError unless `given` is an agent or a human, and no arguments for its constructor are set."""
+    """Raise UserError if `given` is not an agent or a human, or if arguments for its constructor are set."""
     require_method(role, given, role)
     for name in (f"{role}_args", f"{role}_prompt"):
         if getattr(config, name):
@@ -71,7 +71,7 @@ def require_object(role: Role, given: object, config: RunConfig) -> None:
 
 
 def require_given(name: str, given: object) -> None:
-    """Raise UserError for None, and for a function, which only a spec can name."""
+    """Raise UserError if an argument of `evaluate` is None or a function."""
     if given is None:
         raise UserError(
             f"{name}: expected a spec or an object, got None; leave {name} out for its default"

@@ -26,9 +26,9 @@ Temperature = Annotated[float, Meta(ge=0)]
 
 
 def named(factory: Factory, *, registered: bool) -> tuple[str, list[str]]:
-    """Return the names of a factory's parameters: the one for the text after the colon, and all others.
+    """Return the names of a factory's parameters: the one for the text after the spec's colon, and all others.
 
-    The first is "" if the factory takes no such text.
+    The first name is "" if the factory does not take the text after the colon.
     """
     parameters = list(inspect.signature(factory).parameters.values())
     names = [p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
@@ -60,7 +60,7 @@ def require_known(
 
 
 def require_fitting(flag: str, factory: Factory, args: Mapping[str, ArgValue]) -> None:
-    """Raise UserError if a value does not fit its argument's annotation; only numeric and boolean ones are checked."""
+    """Raise UserError if a value does not fit its argument's annotation; only numbers and booleans are checked."""
     hints = _hints(factory)
     for name in args.keys() & hints.keys():
         if not _is_checked(hints[name]):
@@ -73,7 +73,7 @@ def require_fitting(flag: str, factory: Factory, args: Mapping[str, ArgValue]) -
 
 
 def with_flag(flag: str, spec: str, args: Mapping[str, ArgValue], message: str) -> str:
-    """Return a factory's error message that begins with a flag: `--agent-arg` if the message begins with an argument.
+    """Return a factory's error message after a flag: `--agent-arg` if the message begins with an argument's name.
 
     A message that already begins with a flag is returned unchanged.
     """

@@ -18,7 +18,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def import_file(path: Path) -> ModuleType:
-    """Import a file, again if it was imported before; modules next to it become importable.
+    """Import a file, even if it was imported before; modules next to it become importable.
 
     The module has the file's name or, if another module has this name, `NAME@HASH` with the hash of the path.
     """
@@ -37,7 +37,7 @@ def import_file(path: Path) -> ModuleType:
 
 
 def name_of(found: type | Callable[..., Any]) -> str:
-    """Return `module:name` of a class or function; for one from a file, the module is the file's name."""
+    """Return `module:name` of a class or function; for a class or function in a file, `module` is the file's name."""
     return f"{str(found.__module__).partition('@')[0]}:{found.__qualname__}"
 
 
@@ -59,7 +59,7 @@ def local_files(file: Path) -> list[Path]:
     while (root / "__init__.py").is_file():
         folder, root = root, root.parent
     found = [file]
-    for known in found:  # it grows
+    for known in found:  # the loop extends `found`
         if is_installed(str(known)):
             continue
         for each in _imported(known, (file.parent, root)):
@@ -94,7 +94,7 @@ def _files(folders: Collection[Path], module: str) -> Iterator[Path]:
 
 
 def objects_in(file: Path) -> list[str]:
-    """Return the names of a file's public classes, functions and variables assigned from a call; run no code."""
+    """Return the names of a file's public classes and functions, and of variables assigned from a call; run no code."""
     return [name for part in _body(file) for name in _names(part) if not name.startswith("_")]
 
 

@@ -4,9 +4,9 @@ The spec of a task source is a task file or NAME:ARGUMENT. The forms of other sp
   NAME or NAME:ARGUMENT      an entry point, as in the group `colbench.agents`; its factory gets ARGUMENT
   path/to/file.py:attribute  a Python file
   package.module:attribute   an importable module
-The object that `--agent` names may be an agent, an object of an agent framework, or a function of the messages; an
-adapter of the group `colbench.frameworks` turns the last two into agents. The object may also be a class or function
-that builds any of these.
+The object that `--agent` names may be an agent, an object of an agent framework, or a function of the messages. An
+adapter of the group `colbench.frameworks` turns a framework's object or a function into an agent. The object may also
+be a class or function that builds any of these.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ FORMS = {
     "openai": "openai:MODEL or openai:MODEL@URL",
     "vllm": "vllm:MODEL_OR_PATH",
 }
-"""Forms of the specs that must continue after the name and a colon."""
+"""Forms of the specs in which text must follow the name and a colon."""
 REQUIRED = {"agent": "reply", "human": "respond"}
 DEFINE = {
     "agent": "`async def reply(self, dialogue)`, or `open(self, episode)`; see agents/README.md",
@@ -69,8 +69,8 @@ DEFINE = {
 def resolve(kind: Kind, spec: str, args: Mapping[str, ArgValue]) -> Any:
     """Build the agent or human that a spec names, with `args`.
 
-    Raises UserError if the spec is unknown, its import fails, it does not accept the arguments, or it cannot be built.
-    Raises UserError if the object is not an agent or a human (`require_method`).
+    Raises UserError if the spec is unknown, or if the object cannot be imported, does not accept the arguments, cannot
+    be built, or is not an agent or a human (`require_method`).
     """
     found, positional, module = _find(kind, spec)
     if callable(found) and not (kind == "agent" and _is_agent(found, positional, args)):
@@ -81,7 +81,7 @@ def resolve(kind: Kind, spec: str, args: Mapping[str, ArgValue]) -> Any:
 
 
 def is_foreign(kind: Kind, spec: str) -> bool:
-    """Return True if a spec names code that is not ColBench's own: a file, a module, or a foreign entry point."""
+    """Return True if a spec names a file, a module or an entry point that is not ColBench's own."""
     name = spec.partition(":")[0]
     point = _entry_points(kind).get(name)
     if point is not None:
@@ -106,7 +106,7 @@ def files_of(kind: Kind, spec: str) -> list[Path]:
 
 
 def require_method(kind: Kind, plugin: object, place: str) -> None:
-    """Raise UserError, starting with `place`, unless an agent or a human is an object that has its async method."""
+    """Raise UserError, which begins with `place`, if an agent or a human is a class or lacks its (async) method."""
     method = REQUIRED[kind]
     if isinstance(plugin, type):
         raise UserError(f"{place}: {_name(plugin)} is a class; pass an instance")
@@ -129,8 +129,8 @@ def require_method(kind: Kind, plugin: object, place: str) -> None:
 def resolve_tasks(spec: str, malformed: list[str] | None = None) -> list[Task]:
     """Load the tasks of a source: a task file, or `NAME:ARGUMENT` of the entry-point group `colbench.tasks`.
 
-    Raises UserError if the source does not exist, DataError if a row is malformed. If a list `malformed` is given,
-    malformed rows are left out and named in this list instead, unless the source does not accept such a list.
+    Raises UserError if the source does not exist, DataError if a row is malformed. If a list `malformed` is given
+    and the source supports this, malformed rows are instead left out and named in the list.
     """
     path = Path(spec).expanduser()
     if path.is_dir():
@@ -172,7 +172,7 @@ def _design_finders() -> tuple[Callable[[Task], Design | None], ...]:
 
 
 def names(kind: Kind) -> list[str]:
-    """Return the names that are installed for a kind."""
+    """Return the installed names of agents, humans or task sources."""
     return sorted(_entry_points(kind))
 
 
@@ -195,7 +195,7 @@ def explain(kind: Kind, spec: str) -> tuple[str, dict[str, str]]:
 
 
 def describe(plugin: object) -> dict[str, str]:
-    """Return a plug-in's description for the record: its class, the hash of its source, its own description.
+    """Return a plug-in's entries in the run's record: class, hash of the source, and the result of its `describe`.
 
     ColBench's own plug-ins have no hash. Raises UserError if the plug-in's `describe` fails.
     """

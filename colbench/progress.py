@@ -172,7 +172,7 @@ class Tally:
 
 
 def _measures(rollout: Rollout, mode: str) -> Iterator[tuple[str, float]]:
-    """Yield the metrics to show for one dialogue, by label; nothing if the dialogue is unscored or unjudged."""
+    """Yield the metrics to show for one dialogue, by label; nothing if primary and fallback metric are missing."""
     domain, score = get_domain(rollout.domain), rollout.scores.get(mode)
     value = domain.primary.of(score)
     if value is not None:

@@ -46,7 +46,7 @@ class PromptedHuman:
         self._renderer = renderer
 
     def describe_domain(self, name: str) -> dict[str, str]:
-        """Return the entries that the human adds to the record of a run for one domain, given by name."""
+        """Return the entries that the human adds to a run's record for the domain `name`."""
         return self._voice(get_domain(name)).describe()
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message | str:

@@ -1,4 +1,4 @@
-"""The installed domains, by their entry points of the group `colbench.domains`."""
+"""The installed domains, found by their entry points in the group `colbench.domains`."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def installed_domains() -> tuple[Domain, ...]:
 def get_domain(name: str) -> Domain:
     """Return the domain of this name.
 
-    Raises UserError if it is not installed, several packages define it, it cannot be loaded, or it lacks a required
-    attribute or has a wrong one.
+    Raises UserError if the domain is not installed, is defined by several packages, cannot be loaded, lacks a required
+    attribute, or has an attribute with a wrong value.
     """
     point = _entry_point(name)
     try:

@@ -16,16 +16,16 @@ from colbench.task import Task
 
 
 class RunResources:
-    """The code sandbox, the browser and all other resources that the domains of some tasks need.
+    """The code sandbox, the browser and all other resources that the domains of a run's tasks need.
 
     The constructor raises UserError if this machine lacks a resource or an extra scorer, or if a domain lacks the
-    scoring mode. Opening the context starts all resources, closing it stops them.
+    configured scoring mode. Opening the context starts all resources, closing it stops them.
     """
 
     def __init__(
         self, config: RunConfig, tasks: Sequence[Task], domains: Sequence[str] = ()
     ) -> None:
-        """Prepare the resources of the tasks' domains, and of `domains`, which may have no tasks."""
+        """Prepare the resources of the tasks' domains, and of further `domains`, which may be without tasks."""
         by_domain: dict[str, list[Task]] = {name: [] for name in domains}
         for task in tasks:
             by_domain.setdefault(task.domain, []).append(task)

@@ -1,6 +1,6 @@
 """The rollout: one dialogue, its answer and its scores.
 
-This is the file format of ColBench, and the trainer's only input. A rollout file is JSONL, written append-only by one
+Rollout files are the main output of a run, and the trainer's only input. They are JSONL, written append-only by one
 process. If several lines have the same `key`, the dialogue was run again, and the last line counts. An incomplete last
 line, left by a killed process, is dropped.
 """
@@ -38,8 +38,8 @@ class Leak(Struct, frozen=True, kw_only=True):
 class Asking(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Measures of the questions of one dialogue; docs/metrics.md defines each number.
 
-    A question is a turn of the agent that the human replied to. It may belong to several classes, such as `redundant`
-    and `late`, but a hit is neither redundant nor unanswerable.
+    A question is a turn of the agent that the human replied to. Several counts may include the same question, such as
+    `redundant` and `late`, but a hit is neither redundant nor unanswerable.
     """
 
     questions: int = 0
@@ -89,7 +89,7 @@ class Asking(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Followed(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Outcomes of the differences that the human pointed out, on the agent's next page (frontend design)."""
+    """Counts of the differences that the human pointed out, by their outcome on the agent's next page (frontend)."""
 
     fixed: int = 0
     kept: int = 0
@@ -144,10 +144,11 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     followed: Followed | None = None
     """Outcomes of the differences that the human's reply pointed out.
 
-    None if the turn has no page, if the reply named no difference word for word, or if no page followed.
+    None if this turn or all later turns have no page, or if the reply does not describe a difference in the exact words
+    of the rule-based human.
     """
     score: Score | None = None
-    """The score of the agent's answer in this turn (frontend design: its page); in the last turn, of the final answer.
+    """The score of the answer (frontend design: page) in this turn; in the last turn, the score of the final answer.
 
     None if the turn has no answer, or if the domain's scorer has no `score_turn`.
     """
@@ -275,8 +276,8 @@ def read_rollouts(path: Path) -> list[Rollout]:
 def iter_rollouts(path: Path) -> Iterator[Rollout]:
     """Yield the rollouts of a file one at a time, including those replaced by a later one with the same key.
 
-    An incomplete last line is left out. Raises DataError, which names the line, if a line is malformed, and DataError
-    if the file cannot be read.
+    An incomplete last line is left out. Raises DataError if the file cannot be read, or if a line is malformed; the
+    message then names the line.
     """
     return (placed.rollout for placed in placed_rollouts(path))
 
@@ -288,7 +289,7 @@ class PlacedRollout(Struct, frozen=True, kw_only=True):
     line: int
     """Line number, counted from 1."""
     start: int
-    """Byte offset of its line."""
+    """Byte offset of the rollout's line."""
     length: int
     """Length of the line in bytes, including the newline."""
 
@@ -305,7 +306,7 @@ _DECODER = msgspec.json.Decoder(Rollout)
 
 
 def decode_line(path: Path, content: bytes, number: Callable[[], int]) -> Rollout:
-    """Return the rollout on a line of a file. Raises DataError, which names the file and line, if it is malformed.
+    """Return the rollout on a line of a file. Raises DataError, which names file and line, if the line is malformed.
 
     `number` returns the number of the line; it is called only for the error.
     """

@@ -21,8 +21,8 @@ BLOCK = 1 << 22
 def latest_rollouts(path: Path) -> Iterator[tuple[int, Rollout]]:
     """Yield, for each key, the byte offset and the rollout of the key's last line, from the end of the file backward.
 
-    A missing file yields nothing, and an incomplete last line is left out. Raises DataError, which names the line, if a
-    line is malformed, and DataError if the file cannot be read.
+    A missing file yields nothing, and an incomplete last line is left out. Raises DataError if the file cannot be read,
+    or if a line is malformed; the message then names the line.
     """
     seen: set[str] = set()
     for start, content in _lines_from_end(path):

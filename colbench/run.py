@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 class Run:
     """A run as read from its folder.
 
-    `tasks`, `rollouts`, `stats` and `report` are computed once; create another object to see later additions.
+    `tasks`, `rollouts`, `stats` and `report` are computed once; create another object to include dialogues added later.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Run:
 
     @cached_property
     def rollouts(self) -> list[Rollout]:
-        """The dialogues with their verdicts, one for each task and trial that has been run.
+        """The dialogues with their scores, one for each task and trial that has been run.
 
         They are in the order of the plan: all tasks in order, then all of them again for the next trial. Dialogues on
         tasks that are missing from the task source come last, in the order in which they ended. Dialogues on earlier
@@ -109,7 +109,7 @@ class Run:
 
     @cached_property
     def stats(self) -> dict[str, ByTask]:
-        """Statistics of each dialogue by domain, task and trial. They contain no texts, so millions fit in memory."""
+        """Statistics, without texts, of each dialogue by domain, task and trial. Millions of them fit in memory."""
         return by_task(self.known_tasks(), self._latest())
 
     @cached_property
@@ -157,11 +157,11 @@ class Run:
         of the domain by its name (None if it was not computed; `success` is 1.0 or 0.0). Metrics of a scoring mode
         other than `default` are named MODE_METRIC.
 
-        Then follow the measures of the questions, such as `ask_f1`, the outcomes of the differences that the human
-        pointed out, such as `differences_fixed`, and `failure_class`, which says why the dialogue did not succeed. It
-        is None if the dialogue succeeded or is unscored. In a domain that does not define success, it is also None,
-        unless the agent failed. A run with a baseline that asks nothing also has `gain_per_question` (None if the
-        baseline has not scored the task, or if nothing was asked).
+        Then follow the measures of the questions (such as `ask_f1`), the outcomes of the differences that the human
+        pointed out (such as `differences_fixed`), and `failure_class`. The failure class says why the dialogue did not
+        succeed. It is None if the dialogue succeeded or is unscored. In a domain that does not define success, it is
+        None unless the agent failed. If the run has a baseline whose agent asked nothing, the last column is
+        `gain_per_question` (None if the baseline lacks a score for the task, or if nothing was asked).
 
         Raises UserError if the run's baseline cannot be read.
         """
@@ -217,8 +217,7 @@ class Run:
 
         Args:
             repository: Name such as `me/my-run`; a repository that does not exist is created.
-            private: Visibility of a new repository. None: public, unless its owner's settings say
-                otherwise.
+            private: Visibility of a new repository. With None, the owner's settings decide, and the default is public.
 
         Raises:
             UserError: `repository` is malformed, the hub refuses the upload, the upload fails on this machine, or the

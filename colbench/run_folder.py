@@ -50,7 +50,7 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     commit: str = ""
     """Commit of the harness, with `-dirty` if files were changed; empty if it does not run from a checkout.
 
-    If attempts at the run differed in one of the `VERSIONS`, the field has all values; see `join_values`.
+    If attempts at the run had different values of a field in `VERSIONS`, the field has them all; see `join_values`.
     """
     python: str = platform.python_version()
     platform: str = platform.platform()
@@ -65,7 +65,7 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     """Version and settings of the tools that produce the scores, by domain, such as the browser's."""
     tasks: TaskSource
     learned: dict[str, list[str]] = {}
-    """Properties of the models and their servers found during the run, by role, such as a rejected field."""
+    """Properties of models and servers that the run discovered, by role, such as a request field that is refused."""
 
 
 VERSIONS = ("commit", "python", "platform", "sandbox")
@@ -126,7 +126,7 @@ class RunFolder:
         self.record_path = path / "run.json"
         self.rollouts_path = path / "rollouts.jsonl"
         self.tasks_path = path / "tasks.jsonl"
-        """The file of tasks for a run that was given tasks as objects; other runs have no such file."""
+        """The file with the tasks of a run that was given tasks as objects; other runs do not have this file."""
 
     def record(self) -> RunRecord:
         """Read `run.json`. Raises DataError if it is missing or malformed."""
@@ -242,7 +242,7 @@ class RunFolder:
 
     @contextmanager
     def replacing(self, name: str) -> Iterator[BinaryIO]:
-        """Yield a file that replaces a file of the folder once it is written. Raises UserError if writing fails."""
+        """Yield a new file; when complete, it replaces the folder's file `name`. Raises UserError if writing fails."""
         path = self.path / name
         draft = path.with_name(f".{name}.{os.getpid()}.new")
         try:
@@ -324,7 +324,7 @@ class LineWriter:
     def write(self, line: bytes) -> None:
         """Write one line, newline included.
 
-        Raises UserError if the line cannot be written, for example because the disk is full; no part of it is kept.
+        Raises UserError if the line cannot be written, for example because the disk is full; no part of the line stays.
         Raises UserError if the file was deleted or replaced; the message names a new file with this line and all
         earlier ones.
         """

@@ -136,7 +136,7 @@ class Runner(Struct, frozen=True, kw_only=True):
     async def verdict(self, task: Task, rollout: Rollout) -> Rollout:
         """Return the rollout with its scores but without audits.
 
-        If the agent failed, the scores are those of a failure. If the dialogue failed for another reason, it gets none.
+        If the agent failed, the scores are 0 (`Domain.lost`). If the dialogue failed otherwise, it has no scores.
         """
         if rollout.answer is None:
             return replace(rollout, scores=_scores_of_failure(rollout))

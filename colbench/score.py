@@ -20,7 +20,7 @@ LEFT_OUT: frozenset[Outcome] = frozenset({"unstable", "unscorable"})
 
 
 class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One hidden test of one answer; `expected` and `actual` are values as Python writes them, shortened, or errors."""
+    """One hidden test of one answer; `expected` and `actual` are Python values (shortened) or errors."""
 
     call: str
     outcome: Outcome
@@ -62,7 +62,8 @@ class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
     floors: dict[str, dict[str, float]] = {}
     """The metrics of answers that need no dialogue, for comparison: by name of the answer, then by name of the metric.
 
-    In frontend design, these are a `black` page, a `white` page, an `other` task's target, and the `target` itself.
+    In frontend design, these answers are a black page (`black`), a white page (`white`), the target of another task
+    (`other`), and the task's own target (`target`).
     """
     environment: str = ""
     """The environment of the measurement: sandbox tier, Python version and limits, or the browser."""

@@ -18,7 +18,7 @@ from colbench.run_folder import RunFolder, RunRecord, TaskSource
 from colbench.task import BACKEND, Task, distinguish, row_from_task, task_from_row, task_lines
 
 GIVEN = "given"
-"""Task source recorded for a run whose tasks were given as objects; the tasks are kept in its folder."""
+"""Task source recorded for a run whose tasks were given as objects; the tasks are kept in the run's folder."""
 
 
 def find_tasks(
@@ -49,7 +49,7 @@ def lines_of(source: str) -> dict[str, int]:
 def _of_installed_domains(
     tasks: list[Task], source: str, malformed: list[str] | None
 ) -> list[Task]:
-    """Return the tasks whose domain is installed; the other tasks come from malformed rows (see `resolve_tasks`)."""
+    """Return the tasks whose domain is installed; rows of other tasks count as malformed (see `resolve_tasks`)."""
     known = set(domain_names())
     unknown = [task for task in tasks if task.domain not in known]
     if not unknown:
@@ -127,7 +127,7 @@ def task_source(source: str, tasks: list[Task]) -> TaskSource:
 
 
 def recorded_tasks(folder: RunFolder, record: RunRecord) -> list[Task]:
-    """Load the tasks of a run again, from their source or, for tasks given as objects, from the copy in its folder.
+    """Load the tasks of a run again, from their source or, for tasks given as objects, from the run's folder.
 
     Raises UserError if the source is missing, DataError if the tasks have changed since the run.
     """
@@ -152,7 +152,7 @@ def source_of(folder: RunFolder, record: RunRecord) -> str:
         return place or given
     if given != GIVEN and Path(given).expanduser().exists():
         return given
-    here = "" if given in (GIVEN, place) else f", or copy it to {given} in this folder"
+    here = "" if given in (GIVEN, place) else f", or copy it to {given} in the current folder"
     raise UserError(
         f"{folder.path}: the file with the run's tasks does not exist: {place}; restore it{here}"
     )

@@ -70,7 +70,7 @@ class Task(Struct, frozen=True, kw_only=True, dict=True):
     request: str
     hidden: Hidden
     family: str = ""
-    """The generator family of a bundled task; empty for others."""
+    """The family from which the task was generated; empty for tasks that were not generated from a family."""
 
     @cached_property
     def hash(self) -> str:
@@ -147,7 +147,7 @@ def _task(row: _Row) -> Task:
         raise DataError("`test_cases`: required for a backend task, but missing or empty")
     if domain == FRONTEND and "<" not in row.ground_truth:
         raise DataError(
-            "`ground_truth` is not HTML, which a frontend task requires; a backend task requires "
+            "`ground_truth` is not HTML, but the row is a frontend task; a backend task requires "
             "`test_cases`, which is missing or empty"
         )
     task = Task(
@@ -277,7 +277,7 @@ def without_nulls(value: Any) -> Any:
 
 
 def distinguish(tasks: Iterable[Task]) -> list[Task]:
-    """Return the same tasks with unique ids: a repeated id gets `-2`, `-3` … in order, without ids already in use."""
+    """Return the same tasks with unique ids: a repeated id gets the next free suffix of `-2`, `-3` and so on."""
     listed = list(tasks)
     used = {task.id for task in listed}
     seen: dict[str, int] = {}

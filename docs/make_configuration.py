@@ -20,12 +20,13 @@ A setting can be given in four places, in order of precedence:
 1. a flag of the command line: `--max-turns 5`
 2. an environment variable, named after the flag: `COLBENCH_MAX_TURNS=5`
 3. a key in the TOML (or `*.json`) file that `--config FILE` names: `max_turns = 5`
-4. the default, if the other places do not set it (an empty value is an error)
+4. the default, if the setting is missing in these places (an empty value in one of them is an error)
 
 `colbench.evaluate(max_turns=5)` takes the same keys. In flags and variables, commas separate the items of a list
-(`--task-ids a,b`). Arguments of the agent and the human are the keys `agent_args` and `human_args`: tables in files,
-repeated flags (`--agent-arg temperature=0.7 --agent-arg seed=1`), or variables in which spaces separate the arguments
-(`COLBENCH_AGENT_ARGS="temperature=0.7 seed=1"`). The arguments from all places are combined.
+(`--task-ids a,b`). Arguments of the agent and the human have the keys `agent_args` and `human_args`. In a file, each
+key is a table. On the command line, repeat the flag: `--agent-arg temperature=0.7 --agent-arg seed=1`. In a variable,
+separate the arguments by spaces: `COLBENCH_AGENT_ARGS="temperature=0.7 seed=1"`. The arguments from all places are
+combined.
 
 ```toml
 agent = "openai:my-model@http://localhost:8000/v1"
@@ -43,7 +44,8 @@ prompt file may be moved, but its content must be unchanged.
 The address of a model server and these arguments are not pinned: {unpinned}.
 Settings marked + select the dialogues, and can be changed to extend a run. A smaller selection deletes no dialogue, but
 the report then covers only this selection. All other settings can change at any time, with two exceptions:
-`--in-process` changes the agent's process, and `--browser` the browser's version, and both of these are pinned.
+`--in-process` changes the agent's process, and `--browser` can change the browser's version. A run pins this process
+and this version.
 """
 MARKS = {"pinned": "†", "selection": "+", "execution": ""}
 OTHERS = """

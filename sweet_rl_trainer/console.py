@@ -48,7 +48,7 @@ def progress(
 
 
 def shown(name: str, things: SizedIterable[T_co]) -> Iterator[T_co]:
-    """Yield the items and show progress; an item is done when the next one is requested."""
+    """Yield the items and show progress; an item counts as done when the next one is requested."""
     with progress(name, len(things)) as advance:
         for each in things:
             yield each
@@ -97,7 +97,7 @@ def quiet() -> None:
 
 @contextmanager
 def no_bars() -> Iterator[None]:
-    """Hide the progress bars of transformers, which would interfere with the trainer's own."""
+    """Hide the progress bars of transformers, because they would interfere with the trainer's bars."""
     from transformers.utils import logging as transformers_logging
 
     shown = transformers_logging.is_progress_bar_enabled()

@@ -1,7 +1,7 @@
 """Figures in one style, drawn by matplotlib without a display and saved as SVG and PNG.
 
-The same data gives the same bytes: the user's settings, dates and random IDs do not affect them. The background is
-white, so a figure is readable on light and dark pages. matplotlib is imported only when a figure is made.
+The same data gives the same bytes: no date, random ID or matplotlib setting of the user affects a file. The background
+is white, so a figure is readable on light and dark pages. matplotlib is imported only when a figure is made.
 
     with figures.style():
         figure, ((loss, accuracy),) = figures.panels(1, 2)
@@ -26,7 +26,7 @@ INK, MUTED, GRID, WHITE = "#1a1a1a", "#595959", "#dddddd", "#ffffff"
 BLUE, ORANGE, GREEN, PURPLE, BROWN = "#0072b2", "#d55e00", "#007a5a", "#a8467f", "#8f6400"
 """Colors that color-blind people can distinguish; each has a contrast of at least 3.8 on white."""
 SERIES = ((BLUE, "-"), (ORANGE, "--"), (GREEN, ":"), (PURPLE, "-."))
-"""Color and dashes of the lines in one panel."""
+"""Color and dash style of each line in a panel, in order."""
 STYLE: dict[str, Any] = {
     "axes.edgecolor": MUTED,
     "axes.axisbelow": True,
@@ -90,7 +90,7 @@ def ring(axes: Axes, x: Sequence[float], y: Sequence[float], color: str, **optio
 
 
 def percent(axis: Axis, sign: str = "%") -> None:
-    """Label the ticks of an axis, whose values are shares, in percent: `40%`, `2.5%`."""
+    """Label the ticks of an axis of shares in percent: `40%` at 0.4, `2.5%` at 0.025."""
     axis.set_major_formatter(lambda share, _: f"{share * 100:.3g}{sign}")
 
 
@@ -102,7 +102,7 @@ def ticks(axis: Axis, most: int) -> None:
 
 
 def legend(figure: Figure, *, right: bool = False) -> None:
-    """Add a legend with each label of the axes once: below the axes or, if `right`, in a column to their right."""
+    """Add one legend for all axes, with each label once: below them or, if `right`, in a column on the right."""
     found: dict[str, Any] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -114,7 +114,7 @@ def legend(figure: Figure, *, right: bool = False) -> None:
 def save(figure: Figure, path: Path, title: str) -> None:
     """Write a figure as `path` with the suffixes `.svg` and `.png`.
 
-    `title` is stored in the metadata of both; the figure's content must also be described in text next to it.
+    `title` is stored in the metadata of both files. A page that shows the figure must also describe it in text.
     """
     with style():
         figure.savefig(

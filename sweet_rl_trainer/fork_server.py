@@ -4,9 +4,9 @@
 
 Importing these packages takes seconds of CPU time, more than a small stage of a training run takes. Unlike
 multiprocessing's fork server, this one does not import the main script again, so that script needs no
-`if __name__ == "__main__"`. The server itself does not use the GPU, because CUDA does not survive a fork; the child
-processes do use it. But importing bitsandbytes, if it is installed, initializes CUDA in the server. Each child then
-replaces itself with a new Python process, which starts as slowly as one without this server.
+`if __name__ == "__main__"`. The child processes may use the GPU, but the server does not, because CUDA does not survive
+a fork. However, importing bitsandbytes, if it is installed, initializes CUDA in the server. Each child then replaces
+itself with a new Python process, which starts as slowly as without this server.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class ForkServer:
         atexit.register(self._close)
 
     def run(self, request: Request, streams: Sequence[int]) -> int:
-        """Run a program with these descriptors as its standard streams, and return its exit code (-N for signal N).
+        """Run a program with the descriptors `streams` as standard streams; return its exit code (-N for signal N).
 
         One program runs at a time. Raises WorkerError if the server exits before the program does.
         """
@@ -86,7 +86,7 @@ class ForkServer:
         try:
             return self._socket.recv(LENGTH)
         except KeyboardInterrupt:
-            with suppress(ConnectionError):  # wait: the child exits, or the server if not ready yet
+            with suppress(ConnectionError):  # wait until the child (or unready server) exits
                 self._socket.recv(LENGTH)
             raise
 
@@ -129,7 +129,7 @@ def serve(connection: socket.socket) -> int:
 
 
 def _fork() -> int:
-    """Fork without Python 3.12's warning about other threads; here, the other threads are idle library threads."""
+    """Fork, and suppress Python 3.12's warning about other threads: here, these are idle threads of libraries."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         return os.fork()

@@ -65,7 +65,7 @@ def require_trackers(names: Sequence[str]) -> None:
 
 
 class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Training settings. "Paper" marks the paper's hyper-parameters, "ours" settings that the paper does not report."""
+    """Training settings, each marked with its source: the paper, or "ours" if the paper does not report it."""
 
     score: Score = "log-ratio"
     """The summands of the score S in `train.loss`.
@@ -98,13 +98,13 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     batch_size: Count = 8
     """Number of pairs, or of imitated examples, in an optimizer step, over all processes. Paper; 32 for RFT."""
     epochs: Count = 4
-    """Number of passes over the examples. Paper; 1 for the actor, 8 for the frontend."""
+    """Number of passes over the examples. Paper; 1 for the actor; frontend: 8 for critic, RFT and multi-turn DPO."""
     max_steps: Count | None = None
     """Stop after this many optimizer steps; the schedule then also ends there. Ours: no limit besides the epochs."""
     row_tokens: Count = 16_384
     """Maximum number of tokens in a packed row, which determines memory use; a longer example has its own row. Ours."""
     share_beginnings: bool = False
-    """Compute the common prefixes of sequences in a row once (`attention.can_share`). Ours."""
+    """True to compute a prefix only once if several sequences of a row share it (`attention.can_share`). Ours."""
 
     precision: Precision = "bfloat16"
     """Precision of matrix products; trained weights are kept in float32. Paper."""
@@ -112,7 +112,7 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Recompute activations instead of storing them: less memory, a third more time, same result. Ours."""
 
     save_every: Count = 50
-    """Number of optimizer steps between checkpoints, each evaluated first if there are held-out examples. Ours."""
+    """Number of optimizer steps between checkpoints; held-out examples, if any, are evaluated before each one. Ours."""
     keep: Count = 2
     """Number of checkpoints to keep, including the best one. Ours."""
     patience: Count | None = None
@@ -152,7 +152,7 @@ class LoraSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     targets: tuple[str, ...] = ()
     """Suffixes of the names of the linear layers to adapt; by default, all layers except the output layer."""
     quantize: Quantize | None = None
-    """Format to which the base weights are quantized (QLoRA, arXiv 2305.14314); by default, they are not."""
+    """Format to which the base weights are quantized (QLoRA, arXiv 2305.14314); None for no quantization."""
 
 
 class Shape(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

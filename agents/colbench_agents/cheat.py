@@ -1,4 +1,4 @@
-"""A test double: an agent that has the references, used to measure how well the leaderboard's audits work."""
+"""An agent that knows the references. Tests and benchmarks use it to measure how well the leaderboard's audits work."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ class _Speaker:
         if self._known is not None:
             if request not in self._known:
                 raise AgentError(
-                    "--agent-arg knows: no task of this source has this request; set it to the run's task source"
+                    "--agent-arg knows: no task of this source has this request; set `knows` to the run's task source"
                 )
             return family.source(theme, self._known[request])
         heard = family.usual() | self._settled

@@ -106,7 +106,7 @@ class HTTPAgent(OutsideAgent):
             try:
                 yield _Conversation(client, episode.id, accepts_images=self.accepts_images)
             finally:
-                with suppress(AgentError, EndpointError, TimeoutError):  # the reply counts anyway
+                with suppress(AgentError, EndpointError, TimeoutError):  # the dialogue still counts
                     async with asyncio.timeout(END_TIMEOUT):
                         await client.request("DELETE", path_of(episode.id), tries=1)
 

@@ -1,7 +1,8 @@
 """Requests to an agent over HTTP, and the attribution of failed requests to the agent or the infrastructure.
 
-If an agent cannot be reached or reports overload, the dialogue stays unscored and is repeated. If an agent was reached,
-but does not answer, answers incorrectly or reports a failure, the agent has failed, and its dialogue scores 0.
+If an agent cannot be reached or reports overload, the dialogue stays unscored, and a resumed run repeats it. If an
+agent is reached, but does not answer, answers incorrectly or reports a failure, the agent has failed, and its dialogue
+scores 0.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The rule-based agent for functions: it asks questions, then writes the function.
 
 The interviewer is a reference policy, not a fair entry: it knows the families of tasks in `colbench_tasks`, that is,
-their code and the wording of every choice. It learns only from the dialogue which choices a task's author made. For
-other tasks, it asks general questions, and writes a function that returns one fixed value: the last one that the
-human's messages name as a result (see `best_effort`).
+their code and the wording of every choice. It does not know which of these choices a task's author made, and learns
+them only from the dialogue. For other tasks, it asks general questions, and writes a function that returns one fixed
+value: the last value that the human's messages name as a result (see `best_effort`).
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Interviewer:
 
 
 def recognize(request: str) -> tuple[Family, Theme] | None:
-    """Return the family and theme whose signature ends the request; None for a task of another kind."""
+    """Return the family and theme whose signature ends the request; None if no known signature does."""
     return _themes().get(_signature(request))
 
 
@@ -91,7 +91,7 @@ def _signature(request: str) -> str:
 
 @cache
 def _themes() -> Mapping[str, tuple[Family, Theme]]:
-    """Return the family and theme by function signature; ColBench's own families take precedence over others."""
+    """Return the families and themes by function signature; ColBench's families take precedence over others."""
     themes: dict[str, tuple[Family, Theme]] = {}
     for family in FAMILIES.loadable():
         for theme in family.themes:

@@ -29,7 +29,7 @@ STARTUP_TIMEOUT = 1800.0
 """The default time limit for the start in seconds; large models take long to load."""
 STOP_TIMEOUT = 30.0
 STOP_TIMEOUT_OF_CANCELLED = 3.0
-"""Seconds to wait for the server to stop in an interrupted run; after that, the watchdog finishes the work alone."""
+"""Seconds that an interrupted run waits for the server to stop. Then the run ends; the watchdog stops the server."""
 HEALTH_INTERVAL = 0.5
 OWN_FLAGS = {"host", "api_key"}
 LOG_TAIL = 20
@@ -45,7 +45,7 @@ class VLLMServer:
     `port` 0 selects a free port. `startup_timeout` is in seconds. The server's output goes to the file `log` or, if
     `log` is not given, to a temporary file that is kept only after a failure. Every other argument becomes a flag of
     vLLM: `tensor_parallel_size=8` becomes `--tensor-parallel-size=8`; true gives the bare flag, and false gives
-    `--no-…`. A checkpoint's `generation_config.json` (top-p 0.9 for Llama 3.1, top-k 20 for Qwen) is ignored, because
+    `--no-…`. The model's `generation_config.json` (top-p 0.9 for Llama 3.1, top-k 20 for Qwen) is ignored, because
     it would truncate the sampling distribution of requests that set only a temperature; `generation_config="auto"`
     applies it. The progress of the start is written to the logger `colbench`.
 
@@ -180,7 +180,7 @@ _SERVERS: WeakValueDictionary[str, VLLMServer] = WeakValueDictionary()
 def shared_server(
     model: str, *, port: int, startup_timeout: float, log: str | None, **engine_args: ArgValue
 ) -> VLLMServer:
-    """Return a server for a model. Calls that differ at most in `startup_timeout` share one server."""
+    """Return a server for a model. Calls with equal arguments, apart from `startup_timeout`, share one server."""
     key = repr((model, port, log, sorted(engine_args.items())))
     server = _SERVERS.get(key)
     if server is None:
@@ -222,7 +222,7 @@ def as_flags(engine_args: dict[str, ArgValue]) -> list[str]:
 
 
 def tail(log: Path, lines: int) -> list[str]:
-    """Return the last `lines` lines of a log, without blank lines and colors; of a progress bar, its last state."""
+    """Return the last `lines` lines of a log, without blank lines and colors; a progress bar gives its last state."""
     with log.open("rb") as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - 65536))
         text = file.read().decode("utf-8", "replace")

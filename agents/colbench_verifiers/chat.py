@@ -1,7 +1,7 @@
 """The verifiers harness for a chat-only model: one completion per turn, without tools and without a program.
 
 As in ColBench's own runs, the private part of a reply (the text before `OUTPUT:`) is not sent back to the model. If a
-model writes such a part, the next prompt therefore does not begin with the preceding prompt and its complete reply, and
+model writes such a part, the next prompt therefore does not begin with the preceding prompt and the complete reply, and
 the trace branches there.
 """
 

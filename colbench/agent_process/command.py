@@ -33,7 +33,7 @@ class CommandAgent(OutsideAgent):
     """
 
     descriptors = 5
-    """Number of files that one dialogue keeps open: three pipes, the lifeline, and the handle that reports the exit."""
+    """Number of files that a dialogue keeps open: 3 pipes, the watchdog's pipe, and a handle that reports the exit."""
     exit_grace = EXIT_GRACE
     """Seconds to wait for a process to end by itself, and then again after SIGTERM."""
     quoted = SAYS

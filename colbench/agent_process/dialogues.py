@@ -168,7 +168,7 @@ def _show_traceback(episode: str, error: BaseException) -> None:
 
 
 def write_hint(error: BaseException) -> str:
-    """Return advice for a failure because a file system is read-only, as in isolation; "" for other failures."""
+    """Return advice if a read-only file system, as in isolation, caused the failure; "" for other failures."""
     cause = error.__cause__
     refused = isinstance(cause, OSError) and cause.errno == errno.EROFS
     advice = "; --agent-write FOLDER, without --agent-sandbox, lets an isolated agent write to that folder"

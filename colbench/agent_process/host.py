@@ -111,7 +111,7 @@ def _for_domain(agent: Any, domain: str) -> dict[str, str] | str:
 
 
 class Host:
-    """The host of an agent, which serves the harness until its input ends.
+    """The host of an agent, which serves the harness until standard input ends.
 
     `patience` is the number of seconds to wait for a model server that is unreachable or overloaded.
     """

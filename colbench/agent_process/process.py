@@ -115,7 +115,7 @@ class AgentProcess(Program):
     async def ask(self, request: Messages) -> Reply | Error:
         """Request the agent's next message, and return the agent's answer.
 
-        Raises AgentError if the program ends or breaks the protocol. An answer of class `Error` is also returned.
+        Raises AgentError if the program ends or breaks the protocol. An `Error` from the agent is returned, not raised.
         """
         if self.failure:
             raise self._failed()

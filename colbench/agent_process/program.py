@@ -22,7 +22,7 @@ WATCHDOG = Path(__file__).with_name("watchdog.py")
 EXIT_GRACE = 2.0
 """Seconds for a process to end after its standard input is closed, and again after SIGTERM; then it is killed."""
 LAST_WAIT = 10.0
-"""Seconds after the last grace period before the watchdog itself is killed."""
+"""Seconds to wait after the last grace period; then the watchdog itself is killed."""
 LONGEST_WORD = 2000
 """Maximum number of characters kept of one line of standard error."""
 CHUNK = 65536

@@ -170,7 +170,7 @@ def start(episode: Episode) -> Start:
 
 
 def messages(episode: str, dialogue: Sequence[Message], seconds: float | None = None) -> Messages:
-    """Return the message that requests a reply, with a time limit in seconds if there is one."""
+    """Return the message that requests a reply; `seconds` is the rest of the dialogue's time limit (None: no limit)."""
     said = tuple(
         Said(role=each.role, content=clean(each.content), images=tuple(map(data_url, each.images)))
         for each in dialogue
@@ -187,7 +187,7 @@ def read_ready(line: bytes, quoted: str = SAYS) -> Ready:
     """Read the agent's first message, which must be `ready`.
 
     Raises AgentError if the message is invalid, is of another kind, or has another protocol version. If the message is
-    an `error`, raises the exception that `as_error` makes of it and `quoted`.
+    an `error`, raises the exception that `as_error` returns for it and `quoted`.
     """
     ready = decode(line)
     if isinstance(ready, Error):
@@ -237,7 +237,7 @@ def as_message(answer: Reply | Error, quoted: str = SAYS) -> Message:
 def as_error(error: Error, quoted: str = SAYS) -> ColBenchError:
     """Return an agent's error as a UserError, EndpointError or AgentError whose text begins with `quoted`.
 
-    A UserError also names the flag of the agent, unless `quoted` is empty, because the agent's own words then name it.
+    If `quoted` is not empty, a UserError's text also names the flag `--agent`; otherwise, the agent's words name it.
     """
     text = quoted + error.message
     if error.stop:

@@ -35,7 +35,7 @@ _BOOT = (
     "import json, sys; plan = json.loads(sys.argv[1]); sys.path[:] = plan['path']; "
     "from colbench.agent_process.host import main; main()"
 )
-"""Code that starts the host; `-P` keeps the current folder out of the import path until then."""
+"""Code that starts the host. Until it sets `sys.path`, the option `-P` keeps the current folder out of that path."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -121,6 +121,6 @@ class _Conversation(Conversation):
             return as_message(await self._process.ask(request), "")
         finally:
             if clock.is_over:
-                silent = "no answer in time: its process no longer responds"
+                silent = "no answer in time: the agent's process does not respond"
                 self._process.fail(AgentError(silent, kind="timeout"))
             clock.limit = limit

@@ -2,8 +2,8 @@
 
 Run it as `python -I watchdog.py COMMAND...`. The process that starts the watchdog keeps the other end of standard input
 open. The system closes that end when the process dies, even by `kill -9`. The watchdog then gives the command `GRACE`
-seconds to end, and kills everything that is left. Descendants that left the command's process group or session are
-found too: the watchdog is the subreaper of its descendants, so it becomes the parent of every descendant whose own
+seconds to end, and kills everything that is left. It also finds descendants that left the command's process group or
+session: the watchdog is the subreaper of its descendants, so it becomes the parent of every descendant whose own
 parent has died.
 
 With `--lifeline=FD --grace=SECONDS` before the command, the watchdog watches the inherited pipe FD instead of standard
@@ -35,8 +35,8 @@ STDIN, STDOUT = 0, 1
 def main(command: Sequence[str], lifeline: int = STDIN, grace: float = GRACE) -> int:
     """Run the command until it ends, or until the other end of the pipe `lifeline` is closed; then stop what is left.
 
-    The command has `grace` seconds to end after SIGTERM. Return its exit code, 128 + N if signal N ended it, or
-    `NOT_STARTED` if it could not be started.
+    The command has `grace` seconds to end after SIGTERM. Return the command's exit code, 128 + N if signal N ended the
+    command, or `NOT_STARTED` if the command could not be started.
     """
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     _prctl(PR_SET_CHILD_SUBREAPER, 1)

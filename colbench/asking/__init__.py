@@ -1,1 +1,1 @@
-"""Questions of an agent, the decisions revealed to it, and measures of both, derived from a task and a dialogue."""
+"""An agent's questions and the decisions that the human revealed, with measures, derived from a task and a dialogue."""

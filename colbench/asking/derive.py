@@ -35,7 +35,7 @@ def with_asking(task: Task, rollout: Rollout) -> Rollout:
 
 
 def complete(tasks: Iterable[Task], rollouts: Iterable[Rollout]) -> list[Rollout]:
-    """Return the rollouts in the same order; those whose questions were never analyzed are analyzed now.
+    """Return the rollouts in the same order; analyze the questions of rollouts in which they were never analyzed.
 
     Older versions of ColBench wrote such rollouts. A rollout stays unchanged if `tasks` lacks its task or contains
     another version of the task.
@@ -47,7 +47,7 @@ def complete(tasks: Iterable[Task], rollouts: Iterable[Rollout]) -> list[Rollout
 def completed(task: Task | None, rollout: Rollout) -> Rollout:
     """Return the rollout; if its questions were never analyzed, analyze them (`with_asking`).
 
-    The rollout stays unchanged if `task` is None or another version of its task.
+    The rollout stays unchanged if `task` is None or another version of the rollout's task.
     """
     unmarked = rollout.asking is None and all(turn.asked is None for turn in rollout.turns)
     if not unmarked or task is None or task.hash != rollout.task_hash:
@@ -109,7 +109,8 @@ def _in_answer(
 ) -> tuple[Iterable[Fact], Iterable[Fact]]:
     """Return the unrevealed decisions that the answer gets right, and the revealed decisions that it contradicts.
 
-    A successful answer gets all unrevealed decisions right, and contradicts none. Without an answer, both are empty.
+    A successful answer gets all unrevealed decisions right, and contradicts none. Without an answer, both results are
+    empty.
     """
     if not rollout.answer:
         return (), ()

@@ -9,7 +9,7 @@ from colbench.rollout import Rollout
 from colbench.score import LEFT_OUT, Score
 
 FailureClass = Literal["no_answer", "crashed", "guessed", "ignored", "wrong_code"]
-"""The failure classes, in the order in which they are checked. A failure of the agent (`crashed`) is checked first.
+"""The failure classes in the order of their checks, except that a failure of the agent itself is checked first.
 
 `no_answer`: the agent reached the turn limit without `I WANT TO ANSWER:`, or its answer is blank.
 `crashed`: the agent failed, or its answer returned no value in any test.

@@ -15,7 +15,7 @@ from colbench.rollout import Asking, Followed
 
 
 class Measure(Struct, frozen=True):
-    """A metric, and the function that computes it from a dialogue's questions and returns None if it is undefined."""
+    """A metric, and the function that computes it from a dialogue's questions; None stands for an undefined value."""
 
     metric: Metric
     take: Callable[[Asking], float | None]

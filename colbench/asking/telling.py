@@ -69,7 +69,7 @@ def _without(reply: str, statements: Iterable[str]) -> str:
 
 
 def heard(task: Task, reply: str) -> Heard:
-    """Return a reply with the hidden numbers and texts and the word stems in it."""
+    """Return a reply, the hidden numbers and texts that it contains, and the stems of its words."""
     text = reply[:LONGEST_REPLY]
     items = mentioned(hidden_items(task), text)
     return Heard(text=text, literals=literals(items), stems=_stems(text))
@@ -77,7 +77,7 @@ def heard(task: Task, reply: str) -> Heard:
 
 @lru_cache(maxsize=2048)
 def _statement(secret: Items, text: str) -> Heard:
-    """Return a statement with its hidden numbers and texts and its word stems; cached for all replies."""
+    """Return a statement, its hidden numbers and texts, and the stems of its words; cached for all replies."""
     return Heard(text=text, literals=literals(said_by(secret, text)), stems=_stems(text))
 
 

@@ -21,8 +21,8 @@ from colbench.version import __version__
 
 GROUP = "colbench.commands"
 """The group of entry points for commands of other packages, such as the leaderboard's. Each entry point names a module
-whose `add_to` adds the command to the parser. The module may also define `EXAMPLES`, command lines for the help, and
-`MOVED`, which maps old spellings of commands to the commands that replace them."""
+whose `add_to` adds the command to the parser. The module may also define two mappings: `EXAMPLES` has command lines for
+the help, and `MOVED` has old spellings of commands, each with the command that replaces it."""
 
 
 class Command(NamedTuple):
@@ -69,10 +69,10 @@ def _main(words: Sequence[str]) -> int:
 
 
 def _moved(command: str) -> Mapping[str, str]:
-    """Return the replacement for each old spelling of a command.
+    """Return the old spellings of commands, each with the command line that replaces it.
 
-    The spellings of other packages are included unless `command` belongs to this package. Packages that cannot be
-    loaded are skipped.
+    If `command` belongs to this package, only the spellings of this package are returned. Otherwise, those of other
+    packages are added, except packages that cannot be loaded.
     """
     found = dict(MOVED)
     for point in _installed(command):
@@ -112,7 +112,7 @@ def _installed(command: str) -> list[EntryPoint]:
 def _add_installed(point: EntryPoint, commands: Any) -> dict[str, str]:
     """Add another package's command and return its examples.
 
-    A command that cannot be loaded fails when it is called, and does not affect others.
+    If the command cannot be loaded, calling it raises an error; other commands are not affected.
     """
     try:
         module = point.load()
@@ -125,7 +125,7 @@ def _add_installed(point: EntryPoint, commands: Any) -> dict[str, str]:
         )
         parser = commands.add_parser(
             point.name, help="cannot be loaded", add_help=False, prefix_chars="\0"
-        )  # a prefix that cannot be typed, so that every flag is an argument
+        )  # flags begin with `prefix_chars`, and nobody can type "\0", so that all words are arguments
         parser.add_argument("arguments", nargs="*")
         parser.set_defaults(run=lambda _: _refuse(broken))
         return {}

@@ -37,7 +37,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tier",
         metavar="T",
-        help="with --attack code: the sandbox tier, T0, T0b, T1, T1b or the unsafe T2 (default: the "
+        help="with --attack code: the sandbox tier (T0, T0b, T1, T1b, or the unsafe T2; default: the "
         "strongest that works)",
     )
     parser.add_argument(

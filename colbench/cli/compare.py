@@ -63,11 +63,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _runs(given: Path) -> list[Run]:
-    """Return the given run or, for a folder of runs, its runs with dialogues in order of name.
+    """Return the run in the folder `given` or, if `given` is a folder of runs, these runs in order of name.
 
-    Of a folder of runs, those that have no dialogues, or whose `run.json` is damaged, are left out with a warning.
+    Runs in a folder of runs are left out, with a warning, if they have no dialogues or if their `run.json` is damaged.
 
-    Raises UserError if `given` is a file, DataError if it contains no run, or is a run whose `run.json` is damaged.
+    Raises UserError if `given` is a file. Raises DataError if `given` contains no run, or if it is itself a run and its
+    `run.json` is damaged.
     """
     from colbench.run import load_run
 

@@ -36,9 +36,9 @@ def add_to(commands: Any) -> None:
         "--retry-failed",
         metavar="REASON,…",
         default="",
-        help="run dialogues of the folder again for these reasons: the part that failed (agent, "
-        "endpoint …), the kind of failure (timeout, exception …), PART:KIND, or, even if nothing "
-        "failed, a reply of the agent that was empty, cut, filtered or refused",
+        help="run again the folder's dialogues with one of these reasons: the part that failed (agent, endpoint …), "
+        "the kind of failure (timeout, exception …), or both (PART:KIND); the reasons empty, cut, filtered and "
+        "refused select dialogues with such a reply of the agent, even if the dialogue did not fail",
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="print the plan of the run, and exit"
@@ -115,9 +115,11 @@ def finish(
 ) -> int:
     """Write and show the report of the finished dialogues.
 
-    `interrupted`: a signal stopped the run. `advised`: the user was already told to repeat the command. Return 1 if a
-    dialogue is unscored, if no dialogue of a domain is scored, or if the agent failed in every dialogue, else 0. If the
-    run was interrupted before a dialogue finished, return 1 without a report.
+    `interrupted`: a signal stopped the run. `advised`: the user was already told to repeat the command.
+
+    Return 1 in each of these cases: a dialogue is unscored, a domain has no scored dialogue, or the agent failed in
+    every dialogue. Otherwise, return 0. If the run was interrupted before a dialogue finished, return 1 without a
+    report.
     """
     from colbench.cli.report import write_and_show
 
@@ -203,7 +205,8 @@ def is_unsettled(report: RunReport) -> bool:
 def exit_code(report: RunReport) -> int:
     """Return 1 if a dialogue is unscored or if no dialogue of a domain is scored, else 0.
 
-    Dialogues whose reference cannot be compared are neither scored nor unscored.
+    Dialogues whose reference cannot be compared count as neither scored nor unscored. If all dialogues of a domain are
+    of this kind, the result is therefore also 1.
     """
     found = report.domains.values()
     return UNSCORED if any(each.unscored or not each.scored for each in found) else 0

@@ -65,7 +65,9 @@ def add_hub_flags(parser: argparse.ArgumentParser) -> None:
         help="upload to this dataset repository of the Hugging Face Hub, such as me/my-data",
     )
     parser.add_argument(
-        "--private", action="store_true", help="make the repository private if it is created"
+        "--private",
+        action="store_true",
+        help="make the repository private, if this upload creates it",
     )
 
 

@@ -19,11 +19,13 @@ def add_overwrite(parser: argparse.ArgumentParser) -> None:
 
 @contextmanager
 def written_whole(path: Path, *, overwrite: bool, flag: str = "--out") -> Iterator[Path]:
-    """Yield the path of a temporary file next to `path`. On success it replaces `path`; on an error it is removed.
+    """Yield the path of a temporary file next to `path`.
 
-    If `path` is a symbolic link, its target is replaced. Raises UserError, before anything is yielded, if `path` cannot
-    be written, exists and `overwrite` is False, or is something other than a file, such as a device or a pipe; the
-    message names `flag`.
+    On success, the temporary file replaces `path` or, if `path` is a symbolic link, the target of the link. On an
+    error, the temporary file is removed.
+
+    Raises UserError, which names `flag`, before anything is yielded: if `path` cannot be written, if it is not a
+    regular file, or if it already exists and `overwrite` is False.
     """
     target = Path(os.path.realpath(path))
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
@@ -52,7 +54,7 @@ def _check(path: Path, overwrite: bool, flag: str) -> None:
 
 @contextmanager
 def made_whole(folder: Path, *, flag: str) -> Iterator[Path]:
-    """Yield a temporary folder. On success, its content becomes that of `folder`; on an error, it is removed.
+    """Yield a temporary folder. On success, its files move to `folder`; on an error, the temporary folder is removed.
 
     Raises UserError, which names `flag`, if `folder` is not empty, or cannot be created or written.
     """

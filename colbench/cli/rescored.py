@@ -64,7 +64,7 @@ class _Change:
 
     @property
     def delta(self) -> str:
-        """The change of the mean in percentage points, with its sign; `-` if no value is known before or after."""
+        """The change of the mean in percentage points, with its sign; `-` if one of the two means has no values."""
         old, new = self.before, self.after
         if not old.count or not new.count:
             return "-"

@@ -54,7 +54,10 @@ def add_to(commands: Any) -> None:
         "its files",
     )
     hub.add_argument(
-        "--source", metavar="URL", default="", help="URL of the dialogues or of another source"
+        "--source",
+        metavar="URL",
+        default="",
+        help="URL of the source of the results, such as the dialogues",
     )
     parser.add_argument("--json", action="store_true", help="print the written files as JSON")
     parser.set_defaults(run=run)

@@ -76,8 +76,8 @@ def add_to(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Score the answers again, show what changed, and write the report.
 
-    If scoring a dialogue fails, the dialogue stays unscored or keeps its old verdict. Return 1 if this happened, if any
-    dialogue is unscored, or if no dialogue of a domain is scored, else 0.
+    If scoring a dialogue fails, the dialogue keeps its old verdict or, without an old verdict, stays unscored. Return 1
+    if scoring failed, if any dialogue is unscored, or if a domain has no scored dialogue. Otherwise, return 0.
     """
     folder = RunFolder(Path(args.folder))
     record = folder.record()
@@ -113,8 +113,9 @@ def run(args: argparse.Namespace) -> int:
 def _places(folder: RunFolder, resources: RunResources) -> list[int]:
     """Return the byte offset of each dialogue's last line in the run's file.
 
-    Dialogues are in the order of their first lines. Raises UserError if the run has no dialogues, or if a dialogue has
-    a metric that cannot be recomputed here.
+    A dialogue that was run several times has several lines, and the last one counts. The offsets are in the order of
+    the dialogues' first lines. Raises UserError if the run has no dialogues, or if a dialogue has a metric that cannot
+    be recomputed on this machine.
     """
     places: dict[str, int] = {}
     lacking = {name: set(tools.lacking()) for name, tools in resources.by_domain.items()}
@@ -176,7 +177,7 @@ async def _rescore(
 ) -> tuple[Delta, Lost]:
     """Score rollouts again and write them to a file in the same order; return the changes and the failures.
 
-    If scoring a rollout that was settled before fails, the rollout is written unchanged, and counts as a failure.
+    A rollout that was settled, and that cannot be scored now, is written unchanged and counted as a failure.
     """
     delta, lost = Delta(), Lost()
     most = AHEAD * workers(config.sandbox_workers) if is_local(config) else AHEAD_OF_A_CLUSTER

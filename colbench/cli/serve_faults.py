@@ -1,4 +1,4 @@
-"""`colbench doctor --serve-faults`: a scripted model server; the model's name selects the way in which it fails."""
+"""`colbench doctor --serve-faults`: a scripted model server that fails; the name of the model selects how."""
 
 from __future__ import annotations
 

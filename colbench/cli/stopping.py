@@ -22,7 +22,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 LONGEST = 9.5
 """Maximum seconds from the first signal to the end of the process, whatever happens."""
 REPEATED = 1.0
-"""Seconds after the first signal during which others do not count; GNU timeout, for example, sends two at once."""
+"""Seconds after the first signal during which more signals are ignored; GNU timeout, for example, sends two at once."""
 INTERVAL = 0.5
 """Seconds between two attempts to interrupt an agent's or a human's code that is still running after the signal."""
 

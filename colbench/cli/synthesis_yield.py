@@ -1,4 +1,4 @@
-"""The display of `colbench tasks synthesize`: its progress, then how many texts became tasks and why others did not."""
+"""The display of `colbench tasks synthesize`: first the progress, then the numbers of accepted and rejected texts."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Spent(Struct):
 
 
 class Yield:
-    """Numbers of accepted and rejected seed texts, and the tokens spent on them, also by earlier attempts."""
+    """Numbers of accepted and rejected seed texts, and the tokens spent on these texts, including earlier attempts."""
 
     def __init__(
         self,

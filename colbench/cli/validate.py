@@ -58,7 +58,10 @@ class Summary(Struct, frozen=True, kw_only=True):
     default: int
     """Number of references that score 1 in the default mode."""
     official: int | None
-    """Number of references that score 1 in official mode; None if none could be scored, as without CLIP weights."""
+    """Number of references that score 1 in official mode.
+
+    None if no reference could be scored in this mode, for example because the CLIP weights are missing.
+    """
     blank: int
     """Number of tasks on which an empty answer scores 0."""
     constant: tuple[str, ...]
@@ -66,7 +69,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     unsteady: tuple[str, ...]
     """Ids of tasks whose reference does not give the same result twice."""
     floors: dict[str, dict[str, float]]
-    """Mean scores of trivial answers, by answer and metric (docs/frontend.md); empty if the domain has none."""
+    """Mean scores of trivial answers, by answer and metric (docs/frontend.md); empty in a domain without them."""
     flawed: tuple[TaskCheck, ...]
     repeated: dict[str, str] = {}
     """Ids of tasks that duplicate an earlier one, each with the id of the earlier one."""
@@ -75,7 +78,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     malformed: tuple[str, ...] = ()
     """Malformed rows: the file, the line and the reason for each."""
     lines: dict[str, int] = {}
-    """The lines of the tasks in `flawed`, `repeated` and `unmatched` by id; empty unless the source is JSON lines."""
+    """Line numbers of the tasks in `flawed`, `repeated` and `unmatched`, by id; only for a file of JSON lines."""
 
 
 def add_to(actions: Any) -> None:
@@ -196,7 +199,10 @@ def _mean_floors(floors: Sequence[dict[str, dict[str, float]]]) -> dict[str, dic
 def _write_sound(
     file: Path, shown: str, tasks: Sequence[Task], checks: Sequence[TaskCheck]
 ) -> None:
-    """Write the tasks that can be scored to a file; `shown` is its final path. Raises UserError if no task can."""
+    """Write the tasks that can be scored to `file`, which later moves to the path `shown`.
+
+    Raises UserError if no task can be scored.
+    """
     from colbench.numbers import count
 
     sound = [task for task, check in zip(tasks, checks, strict=True) if check.sound]

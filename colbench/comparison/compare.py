@@ -53,9 +53,10 @@ def compare(*runs: Run, force: bool = False, scoring: str = "default") -> Compar
 
 
 def run_names(runs: Sequence[Run]) -> list[RunName]:
-    """Return the names of compared runs: the first of the following that differs between all runs.
+    """Return names by which the compared runs can be told apart.
 
-    The agents without the URLs of their servers, the agents, the names of the folders, the paths.
+    The names are the first of these that differ between all runs: the agents without the URLs of their servers, the
+    agents, the names of the folders, the paths.
     """
     choices: tuple[Callable[[Run], str], ...] = (
         lambda run: without_address(run.config.agent),

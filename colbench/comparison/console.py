@@ -1,4 +1,4 @@
-"""A comparison as text for the terminal: a table of measures for two runs, tables of runs and pairs for more runs."""
+"""A comparison as text for the terminal. Two runs get a table of measures, more runs get tables of runs and pairs."""
 
 from __future__ import annotations
 

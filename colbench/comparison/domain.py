@@ -199,8 +199,8 @@ class _Domain:
 def outcome(dialogue: DialogueStats, mode: str) -> str | None:
     """Return `succeeded`, or the failure class of a dialogue.
 
-    Return None if the dialogue is unscored. Also return None if its domain does not define success, unless the agent
-    failed.
+    Return None for an unscored dialogue. In a domain that does not define success, return "crashed" if the agent
+    failed, and None for all other dialogues.
     """
     return SUCCEEDED if success(dialogue, mode) else dialogue.failure_class(mode)
 
@@ -208,7 +208,8 @@ def outcome(dialogue: DialogueStats, mode: str) -> str | None:
 def adjust(pairs: Sequence[Pair], headline: str) -> Iterator[Pair]:
     """Yield the pairs with adjusted p-values, and with verdicts that follow from these p-values.
 
-    Holm's method adjusts the p-values of each measure and kind of test. `headline`: the measure of the verdicts.
+    Holm's method adjusts the p-values of all pairs together, separately for each measure and each of its two tests
+    (`Difference.test` and `Difference.signs`). `headline`: the measure of the verdicts.
     """
     adjusted: list[dict[str, Difference]] = [{} for _ in pairs]
     for name in dict.fromkeys(name for pair in pairs for name in pair.differences):

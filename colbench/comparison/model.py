@@ -53,7 +53,7 @@ class Difference(Struct, frozen=True, kw_only=True):
     win_rate: Interval
     """Mean over tasks of the share of pairs of trials that the first run wins; a tied pair counts as half a win."""
     test: Significance
-    """McNemar's exact test for success with one trial of each task, else a sign-flip permutation test over tasks."""
+    """For success, if every task has one trial: McNemar's exact test. Else: a sign-flip permutation test over tasks."""
     signs: Significance
     """The exact sign test of tasks won against tasks lost."""
     only_mine: int | None = None
@@ -85,7 +85,7 @@ class Pair(Struct, frozen=True, kw_only=True):
     """The index in `Comparison.runs` of the first run of the pair."""
     theirs: int
     left_out: int
-    """Number of cells of the compared tasks that both runs planned, but that at least one of them has not scored."""
+    """Number of cells that both runs planned on the compared tasks, and that at least one run has not scored."""
     verdict: str
     """The verdict on the first run by the headline measure: `ahead`, `behind` or `not separable`."""
     differences: dict[str, Difference]
@@ -145,7 +145,7 @@ class RunName(Struct, frozen=True, kw_only=True):
 
     letter: str
     name: str
-    """The agent without its server's URL, the agent, the folder's name or the path: the first that differs."""
+    """The first of these that differs between all runs: agent without its server's URL, agent, folder's name, path."""
     path: str
     agent: str
     human: str

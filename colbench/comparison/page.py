@@ -39,7 +39,7 @@ COSTS = ("turns", "agent_words", "agent_tokens", "cost")
 LARGE = 20_000
 """Maximum number of dialogues that a page shows of one domain, unless a single task has more.
 
-If the tasks with different results have more dialogues, only those with the largest differences are shown.
+If the tasks with different results have more dialogues, only the tasks with the largest differences are shown.
 """
 COLUMNS = ("ask_f1", "turns", "human_words", "agent_words", "agent_tokens", "cost")
 """Measures in the table of runs, after the headline measure and the leading metric of the domain."""
@@ -120,7 +120,7 @@ def render_page(comparison: Comparison, runs: Sequence[Run], *, large: int = LAR
 def _most_different(
     found: DomainComparison, runs: Sequence[Run], large: int
 ) -> Sequence[TaskDifference]:
-    """Return the tasks that differ most. They have at most `large` dialogues in total, unless this is a single task."""
+    """Return the tasks that differ most: as many as have at most `large` dialogues in total, but at least one task."""
     trials = sum(run.config.trials for run in runs)
     return found.differing[: max(1, large // trials)]
 

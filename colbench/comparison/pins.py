@@ -137,7 +137,10 @@ def _by_run(numbers: Sequence[int]) -> str:
 
 
 def _planned(run: Run) -> set[TaskKey]:
-    """Return the tasks on which a run plans or has dialogues; an earlier selection may have included further tasks."""
+    """Return the tasks on which a run plans or has dialogues.
+
+    A run has dialogues that it does not plan if, for example, its --limit was reduced after these dialogues.
+    """
     config = run.config
     return _played(run) | {
         (task.id, task.hash)

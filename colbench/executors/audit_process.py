@@ -29,11 +29,11 @@ from colbench.task import Task
 
 logger = logging.getLogger(__name__)
 KNOWN = 256
-"""Number of tasks that each process remembers; most runs have fewer concurrent dialogues."""
+"""Number of tasks that each process remembers, enough for the concurrent dialogues of most runs."""
 
 
 class Audit(Struct, frozen=True, kw_only=True, tag="audit"):
-    """To the audit process: a finished dialogue."""
+    """Message to the audit process: a finished dialogue."""
 
     rollout: Rollout
     """The dialogue, without tokens, thoughts and other parts that no audit reads."""
@@ -42,7 +42,10 @@ class Audit(Struct, frozen=True, kw_only=True, tag="audit"):
 
 
 class Found(Struct, frozen=True, kw_only=True, tag="found"):
-    """From the audit process: the results of the audits, as in `Turn` (one for each turn) and in `Rollout`."""
+    """Message from the audit process: the results of the audits.
+
+    `leaks`, `asked` and `told` contain one value per turn, as in `Turn`; `asking` is as in `Rollout`.
+    """
 
     leaks: tuple[Leak | None, ...]
     asked: tuple[tuple[str, ...] | None, ...]
@@ -51,7 +54,10 @@ class Found(Struct, frozen=True, kw_only=True, tag="found"):
 
 
 class Remembered:
-    """The most recently used tasks. The run and the audit process each have one, and forget tasks in the same order."""
+    """A memory of the most recently used tasks.
+
+    The run's process and the audit process each have one, and both forget the same tasks.
+    """
 
     def __init__(self) -> None:
         self._tasks: OrderedDict[str, Task] = OrderedDict()

@@ -47,7 +47,7 @@ def audits_apart(dialogues: int) -> bool:
 
 
 def remote_executor(plan: Plan, processes: int) -> RemoteExecutor:
-    """Return the executor of a run that has several processes, or whose executor is not local."""
+    """Return the executor of a run that uses several processes of this machine, or a cluster."""
     if is_local(plan.config):
         return ProcessExecutor(plan, shares(plan.config, plan.dialogues, processes))
     from colbench.executors.ray.executor import RayExecutor

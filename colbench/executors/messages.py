@@ -71,7 +71,7 @@ class Give(Struct, frozen=True, kw_only=True, tag="give"):
 
 
 class NoMore(Struct, frozen=True, tag="no-more"):
-    """Message to a worker: no more dialogues. Running dialogues are stopped; those that have ended are still scored."""
+    """Message to a worker: no more dialogues. Running dialogues are stopped; ended dialogues are still scored."""
 
 
 class Ready(Struct, frozen=True, kw_only=True, tag="ready"):

@@ -23,7 +23,7 @@ from colbench.task import Task
 
 logger = logging.getLogger("colbench")
 AGAIN = "its dialogues start again, except those that were interrupted before"
-"""What happens to the dialogues of a lost worker, for a warning (`cell_queue.LOSSES`)."""
+"""Part of the warning about a lost worker: its dialogues run again, up to a limit (`cell_queue.LOSSES`)."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -96,8 +96,8 @@ class RemoteExecutor(ABC):
 def _given_up(job: Job, lost: WorkerError) -> Rollout:
     """Return the rollout of a job whose workers were lost too often.
 
-    It is a failed rollout without turns or, if `job` has a rollout of an earlier attempt (`kept`), that rollout. If the
-    earlier rollout is settled, the failure replaces its scores.
+    If `job` has a rollout of an earlier attempt (`job.kept`), return that rollout; if it is settled, the failure
+    replaces its scores. Without an earlier rollout, return a failed rollout without turns.
     """
     failure, kept = failure_of(lost), job.kept
     if kept:

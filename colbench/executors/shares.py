@@ -9,10 +9,10 @@ from colbench.executors.messages import Share
 def shares(
     config: RunConfig, dialogues: int, processes: int, *, cores: int | None = None
 ) -> list[Share]:
-    """Return nearly equal shares of a machine's limits, one per process, each with at least one worker of each kind.
+    """Return nearly equal shares of a machine's limits, one per process.
 
-    `cores`: the total number of workers of a kind if `config` sets no number; by default, the number of cores that this
-    process may use.
+    Each share has at least one sandbox worker and one browser worker. `cores`: the total number of sandbox workers, and
+    also of browser workers, if `config` sets no number; by default, the number of cores that this process may use.
     """
     cores = cores or workers(0)
     scoring, rendering = config.sandbox_workers or cores, config.browser_workers or cores

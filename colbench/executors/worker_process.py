@@ -15,7 +15,7 @@ _BOOT = (
     "import sys; sys.path[:] = sys.argv[3:]; "
     "from {module} import main; main(int(sys.argv[1]), int(sys.argv[2]))"
 )
-"""Code that the process runs first, to set the import path. Until then, `-P` keeps the current folder out of it."""
+"""Code that the process runs first, to set the import path. Until then, `-P` keeps the current folder off this path."""
 PR_SET_PDEATHSIG = 1
 """The option of prctl that ends a process with its parent (Linux)."""
 

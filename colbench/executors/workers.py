@@ -188,4 +188,4 @@ class Worker:
 
     async def _obituary(self) -> str:
         """Describe how the worker ended."""
-        return await self._host.ended(STOP_GRACE) or "a process of the run no longer responds"
+        return await self._host.ended(STOP_GRACE) or "a process of the run has stopped responding"

@@ -1,1 +1,1 @@
-"""The rule-based human of tasks with structured facts: matches questions with facts and states the best one."""
+"""The rule-based human of tasks with structured facts: it matches questions with facts and states the best fact."""

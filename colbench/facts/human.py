@@ -153,9 +153,9 @@ def questions(text: str) -> list[str]:
 
 
 def _parts(question: str) -> Iterator[str]:
-    """Yield the parts of a question, without examples, up to the first part that refers back to an earlier one.
+    """Yield the parts of a question, without examples. Stop before the first part that refers back to an earlier one.
 
-    If only the examples have content words, they are kept.
+    If only the question's examples have content words, the examples are kept.
     """
     plain = EXAMPLE.sub(" ", question)
     first, *others = AND_ALSO.split(plain if content(plain) else question)

@@ -184,7 +184,7 @@ class Matcher:
 
     def __init__(self, examples: Sequence[Iterable[str]]) -> None:
         """Read the examples of each fact: questions, phrases and words that ask for it."""
-        # both are built here, because this numbers their words, as `best` requires; "nothing" must come first
+        # both sets are built here, because `best` needs the numbers of their words; "nothing" must come first
         self._groups = (
             (_nothing(), _Classes([tuple(each) for each in examples])) if examples else ()
         )

@@ -1,7 +1,7 @@
 """ColBench as Inspect AI tasks: `inspect eval colbench/DOMAIN` for each installed domain, such as `colbench/backend`.
 
 A sample is a task, and an epoch is a trial. The solver is the dialogue of Inspect's model with the simulated human. The
-scorer is ColBench's own and also has the domain's name.
+scorer is ColBench's own. The Inspect task and the scorer have the domain's name.
 
 Parameters (`-T`) are `tasks`, `human`, `max_turns` and other keys of a `--config` file of `colbench eval`, except
 `domain` and those in `sessions.NOT_OURS`. A domain with pictures also has the parameter `pictures`: if it is true, the

@@ -25,9 +25,9 @@ SERVER_VARIABLES = (
     "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_VERSION",
     "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN", *HOST_KEYS.values(),
 )  # fmt: skip
-"""All variables that can contain URLs and keys of model servers, except those that a user names."""
+"""All variables that can contain URLs and keys of model servers, except those that a user names (`api_key_env`)."""
 KEY_FLAGS = "--agent-arg api_key_env=NAME (for the human, --human-arg)"
-"""The arguments that name the environment variable of a key, for error messages."""
+"""Text for error messages: the arguments that name the environment variable with a key."""
 LOOKS_LIKE_AN_ADDRESS = re.compile(r"localhost|.*[:/.].*")
 
 
@@ -37,14 +37,14 @@ def parse_spec(spec: str) -> tuple[str, tuple[str, ...]]:
     If the spec has no URL, the base URL is the one in OPENAI_BASE_URL or, if that is not set, OpenAI's. Raises
     UserError if the spec names no model or has nothing after the `@`, or if a URL is invalid (`require_url`).
 
-    `localhost`, or a text with `:`, `/` or `.`, is refused after the last `@` if it lacks `http://` or `https://`. As
-    part of the model's name, it would send the key to OpenAI. Any other text after an `@`, as in `model@main`, belongs
-    to the model's name.
+    A text after the last `@` that looks like an address (`localhost`, or a text with `:`, `/` or `.`) but lacks
+    `http://` or `https://` is refused. If it counted as part of the model's name, the key would be sent to the default
+    server. Any other text after an `@`, as in `model@main`, belongs to the model's name.
     """
     model, at, address = _split(spec)
     if not model:
         raise UserError(
-            f"`{spec}` does not name a model; put its name first, as in gpt-4o or "
+            f"`{spec}` does not name a model; put the model's name first, as in gpt-4o or "
             "llama@http://host:8000/v1"
         )
     if model.endswith("@"):
@@ -79,7 +79,7 @@ def require_url(url: str, place: str) -> None:
 
 
 def require_no_password(url: str, place: str) -> None:
-    """Raise UserError, which starts with `place`, if a URL contains a user name or a password.
+    """Raise UserError if a URL contains a user name or a password. The error's message starts with `place`.
 
     A run records its URLs, so a password would become public with the run.
     """

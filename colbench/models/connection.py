@@ -24,11 +24,11 @@ from colbench.models.transports import (
 )
 
 TRIES = 3
-"""Number of consecutive attempts without an answer until a server counts as absent."""
+"""Number of consecutive unanswered attempts after which a server counts as absent."""
 LOOK_TIMEOUT = 20.0
 """Time limit in seconds for an answer to GET /models, or the client's `timeout` if that is lower.
 
-It is longer than the limit for connecting.
+It is longer than the limit for connecting, which distinguishes an absent server from a busy one.
 """
 LISTED_MODELS = 20
 
@@ -66,7 +66,10 @@ class Connection:
 
     @property
     def server(self) -> Server:
-        """The server's limit and health, shared by its clients. Raises RuntimeError if the connection is not open."""
+        """The server's request limit and health, shared by its clients.
+
+        Raises RuntimeError if the connection is not open.
+        """
         if self._server is None:
             raise RuntimeError("OpenAIChat must be used inside `async with`")
         return self._server

@@ -1,4 +1,4 @@
-"""Request fields that a model's server accepts: learned once from its refusals, and recorded with the run."""
+"""Request fields that a model's server accepts: learned once from the server's refusals, and recorded with the run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OPTIONAL = ("temperature", "seed")
 """Fields that are omitted if a server refuses them."""
 RESERVED = {
     "model": "the spec names the model",
-    "messages": "the dialogue is sent",
+    "messages": "ColBench sends the dialogue in it",
     "temperature": "the argument temperature=VALUE sets it",
     "seed": "each request has its own seed",
     "stream": "each reply is read as a whole",

@@ -39,7 +39,7 @@ class Known(Struct, frozen=True, kw_only=True):
     """The possible answers of the server; the first one that applies to a request is used."""
     outcome: Outcome = "scored"
     human_outcome: Outcome | None = None
-    """The human's outcome, if it differs from the agent's."""
+    """The outcome if the human's server has the fault; None: the same as for the agent's server."""
     passes: bool = True
     """True if a dialogue succeeds when only every third request has the fault."""
 
@@ -175,11 +175,11 @@ LOAD: dict[str, Known] = {
     ),
     "slow": Known(text="responds after half a second", faults=(Fault(delay=0.5),)),
     "queue": Known(
-        text="serves two requests concurrently, 0.1 s each; the others wait in its queue",
+        text="serves two requests concurrently, 0.1 s each; other requests wait in its queue",
         faults=(Fault(slots=2, queues=True, delay=0.1),),
     ),
     "slots": Known(
-        text="serves two requests concurrently, 0.1 s each; rejects the others with 429",
+        text="serves two requests concurrently, 0.1 s each; rejects other requests with 429",
         faults=(Fault(slots=2, delay=0.1),),
     ),
     "http-429": _answers("429 without Retry-After", 429, error_body("slow down"), "overload"),

@@ -13,7 +13,7 @@ CUT = 0.8
 It is applied to the number of requests in flight or to the old limit, whichever is lower.
 """
 RECOVERY = 4.0
-"""Growth of the limit per round. In a round, the number of answered requests equals the limit.
+"""Growth of the limit per round. A round has as many answered requests as the limit allows at the same time.
 
 The growth is only 1 per round once the limit comes within 1 of the load at which the server last reported overload.
 """

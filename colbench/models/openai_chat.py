@@ -1,7 +1,7 @@
 """The chat client for every server with OpenAI's chat completions API.
 
-`openai:MODEL` sends requests through the official package, `vllm:MODEL` and the argument `client=aiohttp` through
-aiohttp (`colbench.models.transports`). Limits, retries and the reading of responses are the same for both.
+`openai:MODEL` sends requests through the official package. `vllm:MODEL`, and `openai:MODEL` with `client=aiohttp`, use
+aiohttp (`colbench.models.transports`). Limits, retries and the reading of responses are the same in both cases.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class OpenAIChat:
     of concurrent requests to each server, shared by all callers of the server. `timeout` is the time limit in seconds
     for one request. `retries` is the number of times that a failed request is repeated. Repetitions after overload, or
     after a server was unreachable, do not count; `--endpoint-patience` limits their duration. `api_key_env` names the
-    environment variable of the server's key; by default, it is the provider's (`address.api_key_for`). `client` is
+    environment variable of the server's key; the default is the provider's (`address.api_key_for`). `client` is
     `openai` (the official package) or `aiohttp`. Pictures are made to fit `max_image_edge` pixels (see `pictures`). All
     other `fields`, such as `reasoning_effort`, and those of `extra_body` are added to each request. A string with a
     JSON object or list is sent as that object or list.
@@ -197,7 +197,7 @@ class OpenAIChat:
             tokens=tokens,
             start=time.monotonic(),
         )
-        # always use the same server for a dialogue, because its prefix cache holds the dialogue so far
+        # use one server for all turns of a dialogue: this server's prefix cache holds the dialogue so far
         first = hash(tuple(m.content for m in messages[:2]))
         with waiting():
             return await self._reply(request, first)

@@ -42,7 +42,7 @@ class NotNowError(RefusedError):
 class PassingError(RefusedError):
     """The server refused the key or the URL, although it has answered earlier requests of this or another client.
 
-    If this client has never had an answer from the server, it raises `mistake` after its last try.
+    A client that has never had an answer from the server raises `mistake` after its last try.
     """
 
     def __init__(self, reason: str, mistake: UserError) -> None:

@@ -209,7 +209,7 @@ def error_text(content: bytes) -> str:
 
 
 def error_fields(content: bytes) -> dict[str, Any]:
-    """Return the object `error` in an error's body, or the whole body if it has no `error`; empty if not an object."""
+    """Return the field `error` of an error's body, or the body if it lacks `error`; {} if that is not an object."""
     try:
         body = read_json(content)
     except MalformedError:

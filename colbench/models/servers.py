@@ -53,7 +53,7 @@ class Wait(Struct, frozen=True, kw_only=True):
 
 
 class Server:
-    """One model server. Agent and human share it if they have the same URL."""
+    """One model server. The agent and the human share one object if their models have the same URL."""
 
     def __init__(self, url: str, concurrency: int, patience: float) -> None:
         self.url = url
@@ -98,8 +98,8 @@ class Server:
     def lost(self, reason: str, probe: Callable[[], Awaitable[None]]) -> None:
         """Record that the server cannot be reached.
 
-        `probe` is called repeatedly until it succeeds, it raises an error other than ConnectionError, or `patience`
-        seconds have passed.
+        `probe` is called repeatedly until it succeeds or raises an error other than ConnectionError, at most for
+        `patience` seconds.
         """
         self._reason = reason
         if self._poll is None:
@@ -149,7 +149,7 @@ class Server:
                 del self._backing_off[reason]
 
     def wait(self) -> Wait | None:
-        """Return the current wait, such as for a rate limit; None unless it has lasted for `TOLD_AFTER` seconds."""
+        """Return the current wait, such as for a rate limit; None if no wait has lasted for `TOLD_AFTER` seconds."""
         now = time.monotonic()
         if self._down_since is not None and now - self._down_since >= TOLD_AFTER:
             return Wait(url=self.url, reason=self._reason, seconds=int(now - self._down_since))

@@ -1,7 +1,7 @@
 """Storage of renders as files `KEY.json` and `KEY.png`; KEY is a hash of everything that the render depends on.
 
-Many processes may use one folder. Files are written atomically, and an entry that is damaged, or whose picture does not
-match its hash, is ignored.
+Many processes may use one folder. Files are written atomically. Damaged entries are ignored, and so are entries whose
+picture does not have the stored hash.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _refusal(folder: Path, cause: OSError) -> str:
 
 
 def render_key(page: str | None, mode: ScoringMode, environment: str) -> str:
-    """Return the key of a page's render: a hash of the page, the viewport and everything else that affects it."""
+    """Return the key of a page's render: a hash of the page, the viewport and all else that affects the picture."""
     return _hash(msgspec.json.encode((page, mode, environment)))
 
 

@@ -173,7 +173,10 @@ class _Packer:
         }
 
     def _metrics(self, score: Score) -> list[tuple[str, float | str]]:
-        """Return label and value of a verdict's metrics, those of the domain first. Shares are numbers, others text."""
+        """Return the labels and values of a verdict's metrics, those of the domain first.
+
+        Shares are returned as numbers, and other values as text.
+        """
         own = [metric.name for metric in self._domain.metrics]
         names = [name for name in dict.fromkeys([*own, *score.metrics]) if name in score.metrics]
         found = ((metric_of(self._domain, name), score.metrics[name]) for name in names)

@@ -64,7 +64,7 @@ class Cells(Struct, frozen=True, kw_only=True):
 
 
 class Measured(Struct, frozen=True, kw_only=True):
-    """The dialogues of a run: the planned ones by domain, and the number of the others."""
+    """The planned dialogues of a run by domain, and the number of dialogues that are ignored."""
 
     cells: dict[str, Cells]
     """The cells of each domain; a domain without planned dialogues, as may occur in a shard, is left out."""
@@ -125,9 +125,10 @@ def by_task(tasks: Sequence[Task], dialogues: Iterable[tuple[int, Rollout]]) -> 
     """Return the statistics of dialogues by domain, task and trial, including dialogues that were not planned.
 
     Args:
-        tasks: The known tasks. The result begins with them, in this order; others follow in the order of the file.
-        dialogues: Pairs of position and rollout, from the end of the file (`RunFolder.latest`). If a cell has several
-            pairs, the first one counts.
+        tasks: The known tasks. The result begins with these tasks, in this order. Unknown tasks follow in the order of
+            the file.
+        dialogues: Pairs of position and rollout, the last line of the file first (`RunFolder.latest`). If a cell has
+            several pairs, the first one counts.
     """
     known, measurer = {task.hash: task for task in tasks}, Measurer()
     found: dict[str, ByTask] = {}
@@ -190,9 +191,8 @@ def unjudged(dialogue: Judged, mode: str, lead: Metric) -> bool:
 def value_at(dialogue: DialogueStats, turn: int, lead: Metric) -> float | None:
     """Return the value of a metric for the last answer shown in turns 1 to `turn`, in the domain's first mode.
 
-    The value is 0 if these turns show no answer, if the agent failed, or if the final answer scored 0 and no turn was
-    scored. It is None if the dialogue was not scored, or if its turns were not scored and its final answer did not
-    score 0.
+    If the dialogue was not scored, the value is None. If no turn was scored, the value is 0 if the dialogue scored 0,
+    else None. In all other cases, the value is 0 if the agent failed or if these turns show no answer.
     """
     final = value(dialogue, get_domain(dialogue.domain).modes[0], lead)
     values = dialogue.by_turn(lead)

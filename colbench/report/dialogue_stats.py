@@ -34,9 +34,9 @@ NO_FLOORS: dict[str, dict[str, float]] = {}
 NEVER = 1 << 30
 """Placeholder for the turn of something that never happened."""
 Reply = tuple[Usage | None, Delivery | None, bool]
-"""Tokens and delivery of one reply, and True if it is empty.
+"""Tokens and delivery of one reply, and True if the reply is empty.
 
-The delivery is None if no model server was called; whether the reply is empty is then not used.
+If no model server was called, the delivery is None, and the third value is ignored.
 """
 
 
@@ -100,9 +100,9 @@ class DialogueStats(Struct, frozen=True, kw_only=True, gc=False):
     failed_as: dict[str, FailureClass | None]
     """Failure class of the dialogue by scoring mode; None in a mode in which the dialogue did not fail."""
     errors: dict[str, str]
-    """The most frequent error in the tests of an answer that crashed, by the scoring modes in which it crashed.
+    """The most frequent error in the tests of the answer, for each scoring mode in which the answer crashed.
 
-    The error is "" if the scorer gives none.
+    If the scorer gives no errors of tests, this is the note of the score, which may be "".
     """
     turns: int
     questions: int

@@ -28,7 +28,7 @@ REASONS = 3
 def turns_used(cells: Cells, turns: int) -> Turns:
     """Return the mean number of the agent's replies in a dialogue, and the number of dialogues with 1, 2, … replies.
 
-    `turns` is the highest number of replies to count. No dialogue in `cells` may have ended in a failure.
+    `turns` is the highest number of replies to count. `cells` must not contain dialogues that ended in a failure.
     """
     counts = Counter(each.turns for each in cells.dialogues)
     return Turns(
@@ -38,7 +38,10 @@ def turns_used(cells: Cells, turns: int) -> Turns:
 
 
 def words(cells: Cells) -> Words:
-    """Return the mean words of agent and human per dialogue; no dialogue in `cells` may have ended in a failure."""
+    """Return the mean words of agent and human per dialogue.
+
+    `cells` must not contain dialogues that ended in a failure.
+    """
     return Words(
         human=mean_interval(cells.clusters(lambda each: each.human_words), bounds=None),
         agent=mean_interval(cells.clusters(lambda each: each.agent_words), bounds=None),

@@ -12,7 +12,7 @@ class Fact(Struct, frozen=True, kw_only=True):
     value: str
     note: str = ""
     hint: str = ""
-    """Explanation of the value if its name is not enough."""
+    """Explanation of the value; empty if the label is enough."""
 
 
 class Section(Struct, frozen=True, kw_only=True):
@@ -21,4 +21,4 @@ class Section(Struct, frozen=True, kw_only=True):
     title: str
     facts: tuple[Fact, ...]
     heads: tuple[str, str] = ("", "")
-    """Headings of the values and the notes; empty if there are none."""
+    """Headings of the values and of the notes; two empty strings for a section without headings."""

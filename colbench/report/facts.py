@@ -289,7 +289,7 @@ def _asking(asking: AskingReport | None) -> Iterator[Fact]:
         hint = "hidden decisions revealed so far"
         yield Fact(label="recall by turn", value=turns, note=note, hint=hint)
     if asking.estimated:
-        note = "some tasks list no decisions; these were derived from the references"
+        note = "some tasks list no decisions; their decisions were derived from the references"
         yield Fact(label="estimated", value="", note=note)
 
 
@@ -329,10 +329,20 @@ def reply_counts(found: Replies) -> dict[str, int]:
 
 def _leaks(report: DomainReport) -> Iterator[Fact]:
     if report.leaks:
-        said = "in the reference that the human revealed without being asked"
-        yield _leak("identifiers", report.leaks.identifiers, f"share of the names {said}")
-        yield _leak("literals", report.leaks.literals, f"share of the numbers and strings {said}")
-        yield _leak("n-grams", report.leaks.ngrams, f"share of the sequences of four tokens {said}")
+        said = "that the human revealed without being asked"
+        yield _leak(
+            "identifiers", report.leaks.identifiers, f"share of the reference's names {said}"
+        )
+        yield _leak(
+            "literals",
+            report.leaks.literals,
+            f"share of the reference's numbers and strings {said}",
+        )
+        yield _leak(
+            "n-grams",
+            report.leaks.ngrams,
+            f"share of the reference's sequences of four tokens {said}",
+        )
 
 
 def _leak(label: str, leak: LeakShare, hint: str) -> Fact:
@@ -347,7 +357,7 @@ def _spending(report: DomainReport) -> Iterator[Fact]:
 
 def dialogue_time(report: DomainReport) -> Fact:
     """Return the fact about the time during which at least one dialogue was running."""
-    note = "without starting the run and scoring"
+    note = "does not include startup and scoring"
     return Fact(label="dialogue time", value=duration(report.wall_seconds), note=note)
 
 

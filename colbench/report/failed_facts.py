@@ -9,7 +9,7 @@ from colbench.report.fact import Fact
 from colbench.report.model import AskingReport, DecisionReport, DomainReport
 
 CLASS_NOTES = {
-    "no_answer": "no answer before the turn limit (then the last message is scored), or a blank one",
+    "no_answer": "a blank answer, or no answer before the turn limit (then the last message is scored)",
     "crashed": "the agent failed, or its answer returned no value in any test",
     "guessed": "the agent answered while decisions were open",
     "ignored": "all decisions were revealed, but the answer contradicts at least one",

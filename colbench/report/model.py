@@ -63,7 +63,7 @@ class Turns(Struct, frozen=True, kw_only=True):
     distribution: tuple[int, ...]
     """Number of these dialogues with 1, 2, … turns, up to the number of turns in the domain's longest dialogue.
 
-    The longest dialogue may be one that ended in a failure.
+    The longest dialogue may have ended in a failure. It is then not counted, so the last numbers can be 0.
     """
 
 
@@ -90,7 +90,7 @@ class Replies(Struct, frozen=True, kw_only=True):
 
     total: int
     empty: int
-    """Number of replies without any text except thoughts, for any reason."""
+    """Number of replies that contain no text, or only thoughts."""
     cut: int
     """Number of replies cut by a limit on their length."""
     filtered: int
@@ -100,7 +100,7 @@ class Replies(Struct, frozen=True, kw_only=True):
     retries: int
     """Number of requests that were repeated, for example after a failure or an empty reply."""
     waited: float
-    """Seconds before the answered requests were sent: waits for a slot, failed requests, and the waits after them."""
+    """Seconds before the successful requests were sent: waits for a slot, failed requests, and waits after these."""
 
 
 class Cost(Struct, frozen=True, kw_only=True):
@@ -111,7 +111,10 @@ class Cost(Struct, frozen=True, kw_only=True):
 
 
 class LeakShare(Struct, frozen=True, kw_only=True):
-    """The share of the reference's items of one kind that were revealed unasked: mean and maximum over dialogues."""
+    """The share of the reference's identifiers, literals or n-grams that the human revealed without being asked.
+
+    The mean and the maximum over the audited dialogues.
+    """
 
     mean: float
     max: float
@@ -134,7 +137,7 @@ class Reason(Struct, frozen=True, kw_only=True):
 
 
 class Failures(Struct, frozen=True, kw_only=True):
-    """The failures at one boundary, such as `agent`: the number of failed cells, and the most frequent reasons."""
+    """The failures of one part of a run, such as `agent`: the number of failed cells and the most frequent reasons."""
 
     count: int
     reasons: tuple[Reason, ...]
@@ -165,7 +168,7 @@ class WinRate(Struct, frozen=True, kw_only=True):
     """The share of tasks on which this run scores higher than a baseline."""
 
     baseline: str
-    """The run folder or rollout file, as given."""
+    """The baseline's run folder or rollout file, as given by the user."""
     agent: str
     """Agent of the baseline; empty if the baseline is a file of rollouts, which does not name the agent."""
     measure: str
@@ -208,7 +211,8 @@ class AskingReport(Struct, frozen=True, kw_only=True):
     decisions: tuple[DecisionReport, ...]
     """The decisions by family and name.
 
-    They are sorted by how often they were asked for (ascending), then by how often they were hidden (descending).
+    They are sorted by the share of dialogues that asked for them (ascending), then by the number of dialogues that hid
+    them (descending).
     """
 
 
@@ -241,7 +245,7 @@ class Ceiling(Struct, frozen=True, kw_only=True):
     """The scores of a run whose first messages state everything, and of the report's own run, on the same tasks."""
 
     run: str
-    """The folder, as the user gave it, of the run whose first messages reveal every decision."""
+    """Path of the folder of the run whose first messages reveal every decision, as given by the user."""
     tasks: int
     """Tasks that both runs have scored."""
     value: Interval
@@ -269,7 +273,7 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     """Dialogues by the scorer that gave their verdict in the leading mode."""
     modes: dict[str, ModeReport]
     delta: ModeDelta | None
-    """The difference between two scoring modes; None unless both have scored the run."""
+    """The difference between two scoring modes; None if only one mode has scored the run."""
     distribution: tuple[int, ...]
     """Number of scored cells by value, rounded to tenths.
 
@@ -296,7 +300,10 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     outcomes: dict[str, int] = {}
     """Number of answers that could not be measured, by `Score.outcome`, such as `varies`."""
     notes: tuple[Reason, ...] = ()
-    """Remarks of the verdicts, sorted by frequency: first on answers that could not be measured, then on others."""
+    """Remarks in the verdicts: first those on answers that could not be measured, then those on other answers.
+
+    In each of the two groups, the most frequent remark is first.
+    """
     win_rate: WinRate | None = None
     """The win rate over the baseline; None without a baseline that has tasks of this domain."""
     asking: AskingReport | None = None
@@ -333,7 +340,7 @@ class RunReport(Struct, frozen=True, kw_only=True):
     They belong to no planned cell, are about an earlier version of a task, or were replaced by a later rollout.
     """
     warnings: tuple[str, ...] = ()
-    """Warnings about the numbers, such as that they were not measured under the conditions of the run."""
+    """Warnings about the numbers, for example that answers were not scored with the tools of the run."""
     pages: dict[str, str] = {}
     """Sets of further pages next to `report.html`: the file name of each set's first page, by the name of the set."""
 

@@ -1,4 +1,4 @@
-"""Warnings about a report's numbers, such as that answers were scored with other tools than the run's."""
+"""Warnings about a report's numbers, for example that answers were not scored with the tools of the run."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from colbench.task import Task
 
 
 class Draft(NamedTuple):
-    """A report that has not been written, with what its pages are made from."""
+    """A report that has not been written to files yet, with the data for its pages."""
 
     report: RunReport
     record: RunRecord
@@ -40,7 +40,7 @@ def write_report(
 ) -> RunReport:
     """Write `report.json`, `report.html` and the pages that domains add, and return the report.
 
-    See `make_report` for the arguments. Raises UserError, too, if the folder cannot be written.
+    See `make_report` for the arguments and its errors. Also raises UserError if the folder cannot be written.
     """
     draft = make_report(folder, tasks, config, others)
     write_draft(folder, draft)

@@ -1,4 +1,4 @@
-"""The conditions of a run on which its results depend: results of runs with other conditions are not comparable."""
+"""The conditions of a run on which its results depend: runs with different conditions are not comparable."""
 
 from __future__ import annotations
 

@@ -22,9 +22,9 @@ _NOT_OPEN = "the sandbox must be used inside `async with`"
 class CodeSandbox:
     """A sandbox that runs candidates (untrusted code), each in its own process; an asynchronous context manager.
 
-    Up to `workers` candidates run at a time (0: one per core), and one rehearsal (`Job.rehearsal`). `tier` names a
-    level of isolation, by default the strongest permitted one that works on this machine. `allow_unsafe` permits tier
-    T2, which only limits resources. `packages` names installed distributions that candidates may import, together with
+    Up to `workers` candidates (0: one per core) and one rehearsal (`Job.rehearsal`) run at a time. `tier` names a level
+    of isolation, by default the strongest permitted one that works on this machine. `allow_unsafe` permits tier T2,
+    which only limits resources. `packages` names installed distributions that candidates may import, together with
     their dependencies. `limits`: the limits of each call, by default those of `Limits()`.
 
     The constructor raises UserError if a package is not installed or has no modules. Opening the context raises
@@ -86,7 +86,7 @@ class CodeSandbox:
             pool.close()
 
     async def run(self, jobs: Sequence[Job]) -> list[JobResult | SandboxError]:
-        """Return one result per job, in order; for a job that `run_one` cannot run, the result is the SandboxError."""
+        """Return one result per job, in the order of the jobs; if `run_one` raises SandboxError, return that error."""
         results: dict[int, JobResult | SandboxError] = {}
         numbered = iter(enumerate(jobs))
 

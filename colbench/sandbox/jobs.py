@@ -21,7 +21,7 @@ TIMEOUTS_ALLOWED = 3
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """Resource limits of one call. A process that runs several calls has only one budget of time and threads."""
+    """Resource limits of one call. If a process runs several calls, they share the time and threads of one call."""
 
     cpu_seconds: float = 1.0
     """Limit on the CPU seconds of all threads together."""
@@ -42,7 +42,8 @@ class Job(Struct, frozen=True, kw_only=True):
     namespaces: tuple[Namespace, ...] = ("module",)
     """The namespaces for which each call has a result.
 
-    Each call runs once in each namespace, in this order. If the results are certainly equal, it runs only in the first.
+    All calls run in the first namespace, then all calls in the second one. If the second one is certain to give the
+    same results, the calls run only in the first.
     """
     rehearsal: bool = False
     """True to run with another hash seed, random seed and clock, to find values that are not the same in every run."""

@@ -28,7 +28,7 @@ class Packages(Struct, frozen=True, kw_only=True):
     folders: tuple[str, ...] = ()
     """Folders in which these packages are installed, such as `site-packages`."""
     paths: tuple[str, ...] = ()
-    """Files and folders inside `folders`, each visible at its own path."""
+    """Files and folders of these packages inside `folders`; candidates see them at the same paths."""
 
 
 def find_packages(names: Sequence[str]) -> Packages:
@@ -60,7 +60,7 @@ def _installed(name: str) -> Distribution:
     if not _modules(found):
         raise UserError(
             f"--sandbox-packages: {name} has no modules that could be made visible; if it is "
-            "installed with --editable, install it without"
+            "installed with --editable, install it again without this option"
         )
     return found
 

@@ -1,7 +1,7 @@
-"""Files of the host that a candidate (the code of an answer) can read: Python, the folders of libraries, time zones.
+"""Files of the host that a candidate (the code of an answer) can read: Python, shared libraries and time zones.
 
-Installed packages in these folders are hidden because they may contain tasks with references, as this project's own
-packages do. All other folders are hidden, such as those of programs and settings, home folders, and /proc.
+All other folders are hidden, such as /bin, /etc, home folders and /proc. Inside the readable folders, installed
+packages are hidden, because some of them contain tasks with references, as this project's own packages do.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def interpreter() -> str:
 def visible_paths() -> list[str]:
     """Return the paths of the host's files and folders that a candidate can read; no path is inside another.
 
-    Inside these folders, those of `hidden_paths` are not readable. The packages of a `Tier` are readable in addition.
+    Exceptions: the subfolders that `hidden_paths` returns are not readable, but the packages in `Tier.packages` are.
     """
     prefixes = {sys.base_prefix, sys.base_exec_prefix}
     own = [f"{prefix}/{folder}" for prefix in sorted(prefixes) for folder in ("lib", "lib64")]

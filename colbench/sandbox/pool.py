@@ -1,4 +1,4 @@
-"""A fixed number of fork servers, each started when it is first needed and replaced when it fails."""
+"""A fixed number of fork servers (workers), each started when it is first needed and replaced when it fails."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Pool:
     async def worker(self) -> AsyncIterator[Worker]:
         """Yield the worker with the fewest jobs. Callers are served in order of arrival.
 
-        If the caller raises SandboxError, the worker is killed, and a new one serves later callers. Raises SandboxError
-        if the pool is closed or the worker does not start.
+        If a SandboxError is raised inside the context, the worker is killed, and a new one serves later callers.
+        Opening the context raises SandboxError if the pool is closed or the worker does not start.
         """
         async with self._free:
             if self._closed:

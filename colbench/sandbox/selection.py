@@ -135,7 +135,7 @@ async def _self_test(worker: Worker, tier: Tier, limits: Limits) -> None:
 
 
 def self_test_fault(result: JobResult) -> str:
-    """Return what the results of the self-test show to be wrong; "" if the tier passes."""
+    """Return a description of the fault that the self-test found; "" if the tier passes."""
     honest, *attacks = result.calls["module"]
     if honest.value != b"[1, 2, 3]":
         how = result.invalid or honest.message or f"the result was {honest.value.decode()}"

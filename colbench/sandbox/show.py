@@ -28,7 +28,8 @@ _MAPPINGS = frozenset({"dict", "ordered", "counter", "namespace"})
 def show_tree(tree: Any, limit: int) -> str:
     """Format a value, given as its decoded JSON, in a notation similar to Python's, cut at `limit` characters.
 
-    Return "a malformed value" if the JSON cannot be formatted. The content of an unknown form is shown as it is.
+    Return "a malformed value" if the JSON cannot be formatted. An object with an unknown tag is shown as tag and
+    content.
     """
     try:
         text = _text(tree, limit)

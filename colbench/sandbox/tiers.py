@@ -54,7 +54,7 @@ class Tier(Struct, frozen=True, kw_only=True):
     landlock: bool = False
     seccomp: bool = True
     files: bool = True
-    """False if candidates may open no files, because the tier could not limit which files they open."""
+    """False if the tier cannot restrict which files candidates open; candidates may then open none."""
     safe: bool = True
     """False if the tier only limits resources."""
     packages: Packages = Packages()
@@ -104,7 +104,7 @@ TIERS = (
 def command(tier: Tier, control: int) -> list[str]:
     """Return the command line of a fork server; `control` is the descriptor of its control socket.
 
-    Raises FileNotFoundError if the tier needs bubblewrap and it is not installed.
+    Raises FileNotFoundError if the tier needs bubblewrap, but bubblewrap is not installed.
     """
     python = [interpreter(), "-s", "-P", "-S", "-W", "ignore", "-X", "utf8", "-c", _BOOT]
     if not tier.bubblewrap:

@@ -5,13 +5,14 @@ values are compared by their normal forms: texts that are equal exactly when the
 Numbers are exact rationals (for an exception, see `_FAR_EXPONENT`), and sets and dicts are sorted by the normal forms
 of their contents, so that no hash is ever computed from a candidate's data.
 
-The default policy deliberately differs from `==` for three kinds of values. The members of `dict.values()` are compared
-in order (Python compares the views by identity). Numpy arrays, pandas frames and series are equal if their shapes and
-all their parts are equal. NaN is equal to NaN. In the official policy, a value that contains one of these parts equals
-nothing. In both policies, the same holds for a value that contains an opaque part, which is not data.
+Each scoring mode has a policy. The default policy deliberately differs from `==` for three kinds of values. The members
+of `dict.values()` are compared in order (Python compares the views by identity). Numpy arrays, pandas frames and series
+are equal if their shapes and all their parts are equal. NaN is equal to NaN. In the official policy, a value of these
+three kinds, or with a part of these kinds, equals nothing.
 
-In both policies, if both values contain an OrderedDict, all OrderedDicts in them are compared in order, and none equals
-a plain dict. If both values contain a Counter, Counters are compared without their counts of zero.
+In both policies, a value with an opaque part (an object that is not data, such as a function) equals nothing. If both
+compared values contain an OrderedDict, their OrderedDicts are compared in order, and do not equal plain dicts. If both
+contain a Counter, their Counters are compared without the counts of zero.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ from colbench.sandbox.show import show_tree
 Policy = Literal["default", "official"]
 _PAIRWISE = ("ordered", "counter")
 _FAR_EXPONENT = 400
-"""Maximum absolute exponent, and maximum length as text, of a decimal that is converted to a rational. Without
-this limit, a short text such as `1e4999` would become thousands of digits. A finite decimal beyond it can equal only
-other decimals beyond it."""
+"""Maximum absolute exponent, and also maximum text length, of a decimal that is converted to a rational.
+
+Without this limit, a short text such as `1e4999` would become thousands of digits. A finite decimal beyond the limit
+can equal only decimals that are also beyond the limit.
+"""
 _LONG_RANGE = 1000
 """Maximum length of the hexadecimal start, stop and step of a range.
 
@@ -51,8 +54,8 @@ class MalformedValueError(Exception):
 def equal(left: bytes, right: bytes, policy: Policy = "default") -> bool:
     """Return True if two encoded values are equal.
 
-    Identical texts are usually equal without being parsed. Raises MalformedValueError if a text that is parsed does not
-    encode a value.
+    Identical texts are not parsed, except if they contain a marker in `_UNEQUAL`. Raises MalformedValueError if a
+    parsed text does not encode a value.
     """
     if left == right and not any(mark in left for mark in _UNEQUAL[policy]):
         return True
@@ -79,7 +82,7 @@ def show(value: bytes, limit: int = 200) -> str:
 
 
 def kind(value: bytes) -> str:
-    """Return the name of a value's type: `None`, Python's name, or the tag from `inside.encode`, such as `opaque`.
+    """Return the name of a value's type: `None`, a name such as `int` or `list`, or a tag of `inside.encode`.
 
     Raises MalformedValueError if `value` is not JSON or has an unknown tag.
     """
@@ -113,9 +116,9 @@ class _UnequalError(Exception):
 class _Normal:
     """The normal forms of values under one policy.
 
-    `special` contains each of the tags `ordered` and `counter` that occurs in both values. With `ordered`, OrderedDicts
-    are compared in order; without it, as dicts. With `counter`, Counters are compared without their counts of zero;
-    without it, as dicts.
+    `special`: the tags (`ordered`, `counter`) that occur in both compared values. If `ordered` is among them,
+    OrderedDicts are compared in order; if not, as dicts. If `counter` is among them, Counters are compared without
+    their counts of zero; if not, as dicts.
     """
 
     def __init__(self, policy: Policy, special: frozenset[str]) -> None:
@@ -198,7 +201,10 @@ class _Normal:
         return self.mapping(pairs)
 
     def counter(self, pairs: Any) -> str:
-        """Return a Counter's normal form. Normalizing a count twice would take exponential time in nested Counters."""
+        """Return a Counter's normal form.
+
+        Each count is normalized only once. Twice would double the time for each level of nested Counters.
+        """
         forms = [(self.of(key), self.of(count)) for key, count in pairs]
         if "counter" in self.special:
             zero = _rational(0, 1)

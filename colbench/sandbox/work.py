@@ -1,11 +1,15 @@
 """A running job: the results so far, and the calls left for the next child process.
 
-A child gets all calls that are left in one namespace (`jobs.Namespace`), but only the budget of a single call. Every
-call that it finishes has therefore stayed within the budget, even if the child is not trusted. If a child uses up its
-budget after finishing some calls, the next child gets the remaining calls and a full budget. If a child uses up its
-budget before finishing any call, its first call exceeded the budget. If a child dies in another way, the call in which
-it died fails. Each namespace has its own children. The results for the first namespace also count for the second one if
-all children of the first one find that the calls have equal results in both, or if the source does not compile.
+A child process gets all calls that are left in one namespace (`jobs.Namespace`), but only the budget (time and threads)
+of a single call. A call that the child finishes has therefore stayed within the budget, whatever the child reports.
+
+- A child uses up its budget after it has finished some calls: the next child gets the remaining calls and a full
+  budget.
+- A child uses up its budget before it has finished any call: its first call has exceeded the budget, and fails.
+- A child dies in another way: the call in which it died fails.
+
+Each namespace has its own children. If the source does not compile, or if all children of the first namespace find that
+the second namespace gives equal results, the results for the first namespace also count for the second.
 """
 
 from __future__ import annotations
@@ -33,7 +37,7 @@ _LONG_CALL = 10_000
 """Maximum length in characters of a call to compile here; longer calls are compiled only inside the sandbox."""
 _SKIPPED = CallResult(status="skipped")
 _BUDGETS = ("cpu", "wall", "threads")
-"""Budgets that a child may use up although each single call stays within them, because all its calls share them."""
+"""Values of `Ending.reason` for a used-up budget. Each single call may have stayed within it, as all calls share it."""
 
 
 @lru_cache(maxsize=1 << 16)
@@ -75,7 +79,7 @@ class Work:
         """Results of the calls in the first pending namespace."""
         self._invalid = ""
         self._same = True
-        """True if all children of the first pending namespace found that the other namespace gives equal results."""
+        """True as long as all children of the first pending namespace find that the other one gives equal results."""
 
     @property
     def left(self) -> int:

@@ -1,6 +1,6 @@
 """Comparison of two sides (such as two runs or two entries of a leaderboard) on the same tasks.
 
-It consists of ties, tests that are adjusted for the number of tests, and a verdict.
+This module defines ties, significance tests with adjusted p-values, and the verdict on the first side.
 """
 
 from __future__ import annotations

@@ -46,7 +46,10 @@ class Interval(Struct, frozen=True, kw_only=True):
 
 
 def mean(values: Sequence[float]) -> float:
-    """Return the mean of at least one value, rounded once, so that the order of the values does not matter."""
+    """Return the mean of the values, of which there must be at least one.
+
+    The sum is exact before it is rounded, so the order of the values does not matter.
+    """
     return fsum(values) / len(values)
 
 
@@ -92,10 +95,11 @@ def equal_interval(mean: float, tasks: int, bounds: tuple[float, float] | None) 
 
     Without finite `bounds`, the ends of the interval are None.
 
-    A bootstrap interval of these tasks would have no width. If a share p of all possible tasks has this value, the n
-    drawn tasks (`tasks`) all have it with probability p**n. The interval uses the p for which this probability is ALPHA
-    / 2, so p = (ALPHA / 2) ** (1 / n). For the low end, all other possible tasks are assumed to have the lower of the
-    `bounds` as their value; for the high end, the upper one. For rates of 0 and 1 this is the Clopper-Pearson interval.
+    A bootstrap interval of these tasks would have no width, so an exact interval is computed instead. If a share p of
+    all possible tasks has this value, the n drawn tasks (`tasks`) all have it with probability p**n. The interval uses
+    the p for which this probability is ALPHA / 2, so p = (ALPHA / 2) ** (1 / n). For the low end, all other possible
+    tasks are assumed to have the lower of the `bounds` as their value; for the high end, the upper one. For rates of 0
+    and 1 this is the Clopper-Pearson interval.
     """
     if bounds is None or not all(map(isfinite, bounds)):
         return Interval(mean=mean, low=None, high=None, method="none")

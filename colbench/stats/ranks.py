@@ -86,7 +86,7 @@ def _resampled_places(values: Floats) -> tuple[Floats, Floats]:
 
 
 def describe_separability(entry: int, found: Places) -> str:
-    """Return a phrase that names the ranks from which an entry is not separable."""
+    """Return a phrase that names the ranks of the other entries from which an entry is not separable."""
     others = found.inseparable[entry]
     if not others:
         alone = len(found.place) == 1

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MOST_SHARED = 5_000
 """Maximum number of tasks for which `shared_bootstrap_means` and `flipped_sums` keep their random draws in memory.
 
-For this number of tasks, the draws take 100 MB and 50 MB.
+For this number of tasks, the draws of `shared_bootstrap_means` take 100 MB, and those of `flipped_sums` 50 MB.
 """
 DIGITS = 9
 """Decimals to which products of matrices are rounded, so that equal columns give equal results."""

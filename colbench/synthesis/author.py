@@ -33,7 +33,7 @@ class AuthorOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     retries: NotNegative = 6
     """Number of times that a failed request is repeated."""
     api_key_env: str | None = None
-    """Name of the environment variable with the key; None: the usual one."""
+    """Name of the environment variable with the key; None: the provider's usual variable."""
 
 
 class Author:

@@ -24,9 +24,9 @@ from colbench.synthesis.records import Origin, Outcome
 from colbench.synthesis.seeds import Seed
 
 BACKLOG = 2
-"""Number of texts in progress or waiting to be recorded, per text that is processed concurrently."""
+"""Maximum number of started texts whose outcome is not recorded yet, as a multiple of `concurrency`."""
 GIVE_UP_AFTER = 20
-"""Number of consecutive failed texts after which the run stops, for example because a server does not answer."""
+"""Number of consecutive failures, for example because a server does not answer, after which the run stops."""
 
 
 class Pipeline(Struct, frozen=True, kw_only=True):

@@ -61,7 +61,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     synthesis: Origin
     reply: str = ""
     task: Task | None = None
-    """The task, if the reply passed the vetting; also set if it was then rejected as guessed or as a near-duplicate."""
+    """The task, if the reply passed the vetting, even if it was then rejected as guessed or as a near-duplicate."""
     reason: Reason | None = None
     """The reason for the rejection; None if the text became a task."""
     detail: str = ""

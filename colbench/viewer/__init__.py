@@ -1,1 +1,1 @@
-"""The dialogues of runs as local web pages: an index of them, the pages, and the server."""
+"""The dialogues of runs as local web pages: an index of the dialogues, the pages, and the server."""

@@ -140,7 +140,7 @@ class RunIndex:
         self._notes.add(note)
 
     def task(self, rollout: Rollout) -> Task | None:
-        """Return the task of a dialogue; None if the task source no longer provides the same task."""
+        """Return the task of a dialogue; None if the task source lacks the task, or has since changed the task."""
         task = self._tasks.get(rollout.task_id)
         return task if task is not None and task.hash == rollout.task_hash else None
 

@@ -194,7 +194,7 @@ def _scores(domain: Domain, rollout: Rollout) -> Mapping[str, Score]:
 
 
 def _said(domain: Domain, turn: Turn) -> tuple[str, str]:
-    """Return the part of a message that the human saw, and the whole message; "" for the latter if both are equal."""
+    """Return the part of a message that the human saw, and the whole message, or "" if the human saw all of it."""
     words = domain.readable(turn.said).strip()
     return words, turn.said if words != turn.said.strip() else ""
 

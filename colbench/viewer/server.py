@@ -1,7 +1,7 @@
 """The viewer's server, for this machine only: it binds 127.0.0.1 and rejects other host names.
 
-It writes two things to a run's folder: missing pictures, when they are viewed, and notes. A note is accepted only if
-its form was sent from one of the server's own pages.
+It writes two things to a run's folder: notes, and pictures that are missing when a person views them. A note is
+accepted only if its form was sent from one of the server's own pages.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Charts as inline SVG for light and dark pages; `charts.css` colors them.
 
-The functions compute positions; the macros of `templates/charts.html` write the elements. Pages show the numbers of a
-chart in a table, too.
+The functions compute positions; the macros of `templates/charts.html` write the elements. Pages also show the numbers
+of a chart in a table.
 """
 
 from __future__ import annotations

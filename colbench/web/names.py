@@ -14,7 +14,7 @@ LONGEST = 24
 LETTER = 7.0
 """Approximate width of a letter."""
 RISE = 5
-"""Height of a name above its dot, so that no line crosses it."""
+"""Height of a name above its dot, so that no line crosses the name."""
 GAP = 8
 """Distance between a dot and its name."""
 

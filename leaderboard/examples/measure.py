@@ -2,9 +2,9 @@
 
     python leaderboard/examples/measure.py OUT --model NAME=FOLDER --trained NAME=FOLDER
 
-The script measures the rule-based agents and the given models on the first tasks of two sets: each model on each of
-the --servers, with up to ten turns and with one. Running the script again continues an interrupted measurement. At the
-end it prints the table of all rows in OUT, as Markdown.
+The script measures the rule-based agents and the given models on the first tasks of two sets: the bundled and the
+official tasks. Each model runs on each of the --servers, once with up to ten turns and once with one turn. Running the
+script again continues an interrupted measurement. At the end, it prints a Markdown table of all rows measured in OUT.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def rows(arguments: argparse.Namespace) -> Iterator[Row]:
 def measure(row: Row, out: Path, source: str, limit: int) -> None:
     """Run and pack a row unless its bundle exists, then verify the bundle.
 
-    Raises CalledProcessError if a command fails, SystemExit if an earlier receipt of the bundle differs.
+    Raises CalledProcessError if a command fails, SystemExit if the receipt differs from an earlier one.
     """
     folder, bundle = out / row.slug, out / f"{row.slug}.tar.gz"
     if not bundle.exists():
@@ -118,7 +118,7 @@ def measure(row: Row, out: Path, source: str, limit: int) -> None:
 
 @contextmanager
 def counted(file: Path) -> Iterator[None]:
-    """Add the CPU time of the processes that end in the `with` block to the seconds in a file.
+    """Measure the CPU seconds of the processes that end in the `with` block, and add them to the number in a file.
 
     The processes include model servers.
     """
@@ -137,7 +137,7 @@ def spent() -> float:
 
 
 def call(*words: str) -> None:
-    """Run a `colbench` command, and print it."""
+    """Print a `colbench` command, and run it."""
     print("$ colbench", *words, file=sys.stderr, flush=True)
     subprocess.run([*COLBENCH, *words], check=True, stdout=sys.stderr)  # noqa: S603 - our own command
 
@@ -166,12 +166,12 @@ def submission(row: Row) -> str:
 
 
 def toml(values: dict[str, Any]) -> str:
-    """Return values as lines of TOML; texts, booleans and lists of texts look the same in TOML and JSON."""
+    """Return values as lines of TOML, encoded as JSON: texts, booleans and lists of texts look the same in both."""
     return "\n".join(f"{name} = {json.dumps(value)}" for name, value in values.items())
 
 
 def table(found: Sequence[Row], out: Path) -> str:
-    """Return a Markdown table of those rows that have been measured."""
+    """Return a Markdown table of the rows in `found` that have been measured."""
     head = [cells(COLUMNS), cells(["---"] * len(COLUMNS))]
     return "\n".join([*head, *(line(row, out) for row in found if verified(row, out).exists())])
 

@@ -64,8 +64,8 @@ It returns, for each opening, the rewards of N continuations, or fewer rewards i
 class HarnessContinuations:
     """A `Continuations` function that runs and scores dialogues with the agent, human and settings of `config`.
 
-    `config` is the configuration of the run whose dialogues are continued (`RunFolder(…).record().config`), except that
-    its agent is the one that continues them. Finished dialogues are kept in `folder` and not run again.
+    `config` is the configuration of the run whose dialogues are continued (`RunFolder(…).record().config`), but
+    `config.agent` is the agent that continues the dialogues. Finished dialogues are kept in `folder` and not run again.
     """
 
     def __init__(self, folder: Path, config: RunConfig) -> None:

@@ -28,11 +28,16 @@ def run_dialogues(
 ) -> int:
     """Start or resume the run in the folder `out`. Return the exit code of the process.
 
-    The exit code is 0 if every dialogue has a score, 1 if a dialogue has no score or the run fails for a reason that
-    the user did not cause, 2 after a UserError, such as one about the configuration, 130 after an interruption, and -N
-    if signal N ended the process. The configuration is written to a file next to the folder, so that
-    `colbench eval --config` can repeat the run. If `log` is given, the report, progress and errors are written to it.
-    If `progress` is True, progress and errors go to standard error instead.
+    Exit codes:
+        0: Every dialogue has a score.
+        1: A dialogue has no score, or the run failed for a reason that the user did not cause.
+        2: A UserError was raised, for example for a wrong setting.
+        130: The run was interrupted.
+        -N: Signal N ended the process.
+
+    The configuration is written to a file next to the folder, so that `colbench eval --config` can repeat the run. If
+    `log` is given, the report, progress and errors are written to it. If `progress` is True, progress and errors go to
+    standard error instead.
     """
     file = out.with_name(out.name + CONFIG)
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -51,7 +51,7 @@ class LocalAgent(PromptedAgent):
 
     `dtype` is the weights' data type, `rows` the maximum number of replies in a batch. `template_args` is a JSON object
     with variables of the chat template. With `answers=False`, replies that are answers are drawn again (`no_answer`).
-    Raises UserError if `model` is not a checkpoint, or `template_args` is not such an object.
+    Raises UserError if `model` is not a checkpoint, or `template_args` is not a JSON object.
     """
 
     single_process = SINGLE_PROCESS
@@ -86,7 +86,7 @@ class LocalAgent(PromptedAgent):
 class LocalHuman(PromptedHuman):
     """The human `local:FOLDER`.
 
-    An agent with the same checkpoint, `dtype`, `rows` and `template_args` shares its weights.
+    The weights are loaded only once if a local agent has the same checkpoint, `dtype`, `rows` and `template_args`.
     """
 
     single_process = SINGLE_PROCESS
@@ -183,7 +183,7 @@ class LocalChat:
         self._waiting.append(asked)
         if self._work is None or self._work.done():
             self._work = asyncio.create_task(self._answer())
-        with waiting():  # not the speaker's own time: others use the same model
+        with waiting():  # the speaker's clock pauses, because other dialogues use the same model
             said = self._message(prompt, await asked.reply, tokens=tokens)
         return replace(said, content=begun + said.content)
 
@@ -223,7 +223,7 @@ class LocalChat:
             await asyncio.sleep(GATHER)
 
     def _next_batch(self) -> list[_Asked]:
-        """Take the oldest waiting request, and others with the same sampling settings, from the queue."""
+        """Take a batch from the queue: the oldest request, and further ones with its sampling settings."""
         first = self._waiting[0]
         like = [
             each

@@ -1,9 +1,9 @@
 """The oracle: rules that ask about every open decision, or write the best answer that a dialogue allows.
 
 Like the interviewer, the oracle knows the families of tasks, but learns a task's choices only from the dialogue.
-Decisions that were not revealed get the family's usual choice, the first one that the family lists. In dialogues with a
-policy in the other role, the oracle as writer measures the policy's questions, and the oracle as asker measures the
-policy's answers.
+Decisions that were not revealed get the family's usual choice, the first one that the family lists. In
+`two_model.TwoModelAgent`, the oracle can be one model and a policy the other. If the oracle writes the answers, the
+score measures the policy's questions. If the oracle asks, the score measures the policy's answers.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ class _Prefix:
         return {"plan": f"sha256:{self._digest}"} | _then(describe(self.then))
 
     def describe_domain(self, domain: str) -> dict[str, str]:
-        """Return further entries in the record of a run with tasks of a domain."""
+        """Return the entries that the participant adds to a run's record for tasks of `domain`."""
         return _then(describe_domain(self.then, domain))
 
 

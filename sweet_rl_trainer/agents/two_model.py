@@ -70,13 +70,13 @@ class TwoModelAgent(PromptedAgent):
         super().__init__(chat, prompt=prompt, temperature=temperature, max_tokens=max_tokens)
 
     def describe(self) -> dict[str, str]:
-        """Return the data about the agent that the record of the run contains in addition to its flags."""
+        """Return the agent's entry in the record of the run."""
         models = {"asker": self._asker.digest, "writer": self._writer.digest}
         return models | super().describe()
 
 
 class TwoModelChat:
-    """A chat model made of two: the asker writes all messages, and the writer rewrites the answers in them."""
+    """A chat model made of two models: the asker writes all messages, and the writer rewrites the answers in them."""
 
     def __init__(self, asker: Speaker, writer: Speaker) -> None:
         self._asker = asker

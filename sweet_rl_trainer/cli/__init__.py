@@ -19,7 +19,7 @@ from sweet_rl_trainer.cli.examples import EXAMPLES
 from sweet_rl_trainer.cli.moved import MOVED
 
 LIBRARIES = "torch", "transformers"
-"""Libraries of the extra `train` that every command needs."""
+"""Libraries that every command needs; the extra `train` installs them."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

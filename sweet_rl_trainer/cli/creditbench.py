@@ -51,7 +51,7 @@ def add_to(commands: Any) -> None:
         metavar="NAME=FOLDER",
         action="append",
         default=[],
-        help="name and folder of a critic trained from the policy, with or without a value head; may be repeated",
+        help="name and folder of a critic (with or without a value head) trained from the policy; may be repeated",
     )
     add(
         "--system",
@@ -71,15 +71,15 @@ def add_to(commands: Any) -> None:
         metavar="N",
         type=int,
         default=READ_TASKS,
-        help="maximum number of tasks for the estimators that need a model, with one state (a dialogue before a turn) "
-        f"of each (default: {READ_TASKS})",
+        help="maximum number of tasks for the estimators that need a model "
+        f"(default: {READ_TASKS}); they score one state of each task: a dialogue before a turn",
     )
     add(
         "--processes",
         metavar="N",
         type=int,
         default=min(MOST_PROCESSES, workers(0)),
-        help=f"processes for work without a model (default: one per core, at most "
+        help=f"number of processes for work without a model (default: one per core, at most "
         f"{MOST_PROCESSES})",
     )
     add(

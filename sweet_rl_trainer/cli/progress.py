@@ -58,7 +58,7 @@ def _show(stage: Stage, folder: Path, report: Report) -> None:
 
 
 def show_result(run: Run, *, as_json: bool) -> None:
-    """Print the path of the last output, the path of the page, and how to evaluate a checkpoint."""
+    """Print the paths of the last output and of the page, and the command that evaluates an exported checkpoint."""
     last = next((each for each in reversed(run.stages) if each.name == EXPORT), run.stages[-1])
     folder, exported = last.folder(run.out), last.name == EXPORT
     output = folder / MODEL if exported else folder
@@ -91,7 +91,7 @@ def _document(run: Run, output: Path, command: str) -> dict[str, Any]:
 
 
 def _summary(stage: Stage, report: Report) -> str:
-    """Return the plain values of a stage's report, and the numbers of left-out items by reason."""
+    """Return the values of a stage's summary, and how many items were left out for each reason, as text."""
     parts = [f"{name} {value}" for name, value in outcome.numbers(stage, report)]
     parts += [f"left out: {reason}: {count}" for reason, count in outcome.left_out(report)]
     return f" ({', '.join(parts)})" if parts else ""

@@ -49,7 +49,7 @@ def add_to(commands: Any) -> None:
         "--iterations",
         metavar="N",
         type=int,
-        help="repeat the method N times; each policy collects the dialogues of the next iteration",
+        help="repeat the method N times; each iteration's policy collects the dialogues of the next iteration",
     )
     add(
         "--executor",

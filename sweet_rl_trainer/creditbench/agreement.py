@@ -1,9 +1,9 @@
 """Agreement between two orders of a state's candidates: by an estimator's scores, and by exact values.
 
-Candidates of different states are never compared, and candidates without a score are left out. A measure is a mean over
-the states of a task for which it is defined, and then over tasks. Its 95% interval is a bootstrap over tasks or, if all
-tasks have the same value, an exact one (`colbench.stats`). A pair with equal scores counts as half right. Shares of
-pairs in the right order leave out pairs with equal exact values.
+Candidates of different states are never compared, and candidates without a score are left out. A measure is averaged
+first over the states of a task, without states for which it is undefined, and then over tasks. Its 95% interval is a
+bootstrap over tasks or, if all tasks have the same value, an exact interval (`colbench.stats`). A pair with equal
+scores counts as half right. Shares of pairs in the right order leave out pairs with equal exact values.
 
 | measure | value for one state |
 |---|---|

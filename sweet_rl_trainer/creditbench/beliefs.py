@@ -1,8 +1,8 @@
 """Beliefs about the decisions that a task leaves open, and the values that each possible function returns.
 
-`generator_belief`   all options of an open decision are equally likely, and so are all values of an option,
-                     independently of all else: the population from which tasks are generated
-`task_belief`        what the task's author chose, with certainty: hindsight
+`generator_belief`   the population from which tasks are generated: all options of an open decision are equally likely,
+                     and so are all values of an option; decisions are independent
+`task_belief`        hindsight: the choices of the task's author, with certainty
 
 A design consists of a choice for each decision, and determines a function. All designs are tested with the task's own
 calls; the values that a design's function returns are the correct ones for this design. The functions are the families'
@@ -68,7 +68,7 @@ class Belief:
         )
 
     def returned(self, choices: Mapping[str, Choice]) -> list[int]:
-        """Return a code for each call: of the function's return value, or -1 if the function raises an error.
+        """Return, for each call, the code of the function's return value, or -1 if the function raises an error.
 
         `choices` override the design's own choices.
         """

@@ -2,8 +2,8 @@
 
 The demonstrators talk with the rule-based human; each dialogue has its own turn limit. The dialogue before each turn of
 a demonstrator is a state. The state's candidates are a question about each unknown decision, two irrelevant questions,
-and the best answer given the known decisions. If any decision is known, there are two more: a question about a known
-decision, and an answer that is wrong about one. The replies to candidates come from the rule-based human as well.
+and the best answer given the known decisions. If any decision is known, two candidates are added: a question about a
+known decision, and an answer that gets a known decision wrong. The rule-based human also replies to the candidates.
 """
 
 from __future__ import annotations

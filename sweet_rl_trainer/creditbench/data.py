@@ -4,10 +4,10 @@ FOLDER/states.jsonl    a line for each task (`states.TaskStates`)
 FOLDER/truths.jsonl    a line for each task (`states.TaskTruths`)
 FOLDER/data.json       the settings of both files (`Made`)
 
-An interrupted generation continues with the next task. If the folder contains data of other tasks or settings, all
-lines from the first one that differs are deleted. The same command produces the same bytes on every machine. Some
-selections of tasks are frozen sets: the package contains the hashes of their files, and a file with another hash raises
-DataError.
+An interrupted generation continues with the next task. If the folder contains data of other tasks or settings, the
+first line that differs and all lines after it are deleted. The same command produces the same bytes on every machine.
+Some selections of tasks are frozen sets: the package contains the hashes of their files, and a file with another hash
+raises DataError.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def generate(folder: Path, selection: Selection, processes: int) -> list[Bench]:
 def _drop_others(folder: Path, tasks: Sequence[Task], made: Made) -> None:
     """Delete the data of the first task whose ID or content differs from `tasks`, and of all tasks after it.
 
-    If the data were made with other settings than `made`, all are deleted.
+    If the data were made with other settings than `made`, all data are deleted.
     """
     path, settings = folder / MADE, msgspec.json.encode(made)
     kept = _same(folder, tasks) if path.exists() and path.read_bytes() == settings else 0
@@ -140,8 +140,8 @@ def _check(folder: Path, selection: Selection) -> None:
             if file_digest(folder / name) != expected:
                 raise DataError(
                     f"{folder / name} is not the file of the frozen set {frozen.name!r}: its SHA-256 must "
-                    f"be {expected}; delete the file to regenerate it. If the new file is refused too, the "
-                    "set's tasks, or the code that makes its data, have changed since the hash was recorded"
+                    f"be {expected}; delete the file to regenerate it. If the new file is also refused, the set's "
+                    "tasks, or the code that makes the set's data, have changed since the hash was recorded"
                 )
 
 

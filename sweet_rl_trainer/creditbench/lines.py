@@ -71,8 +71,8 @@ def in_processes(
 ) -> Iterator[Line]:
     """Yield `make(item)` for each item, in order.
 
-    The work runs in `processes` new processes, which end with this one. If `processes` is 1, it runs in the current
-    process.
+    The work runs in `processes` new processes, which exit when the current process ends. If `processes` is 1, the work
+    runs in the current process.
     """
     if processes == 1:
         yield from map(make, items)

@@ -24,11 +24,11 @@ PAGE, PARTS, PICTURE = "credit-bench.md", "credit-bench", "estimators"
 CHANCE = 0.5
 TITLE = "Estimators of turn credit against exact advantages"
 ABOUT_KINDS = {
-    "relevant": "questions that make the human reveal an open decision, one for each",
+    "relevant": "questions that make the human reveal an open decision: one question for each open decision",
     "redundant": "questions about a known decision",
     "unanswerable": "questions that concern no decision",
     "answer": "the best answers given what is known",
-    "wrong answer": "the same answers with another choice for one known decision",
+    "wrong answer": "the best answers, but with another choice for one known decision",
 }
 SYMBOLS = {
     "o": "the dialogue before the candidate",
@@ -75,7 +75,11 @@ def _parts(results: Results) -> Mapping[str, str]:
             f"{count(counts.states, 'state')} (unfinished dialogues) of {count(counts.tasks, 'task')} of "
             f"{count(counts.families, 'family', 'families')}, and "
             f"{sum(counts.candidates.values()):,} candidates (possible next messages)"
-            + (f"; this is the frozen set `{results.frozen}`" if results.frozen else "")
+            + (
+                f"; these are the data of the [frozen set](#run-it) `{results.frozen}`"
+                if results.frozen
+                else ""
+            )
         ),
         "models": ", ".join(f"{name} `{each[:12]}`" for name, each in results.models.items())
         or "none",

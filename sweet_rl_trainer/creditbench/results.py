@@ -69,7 +69,7 @@ class Results(Struct, frozen=True, kw_only=True):
     command: str
     selection: Selection
     frozen: str
-    """The name of the frozen set; empty if the selection is not one."""
+    """The name of the frozen set that was used; empty if the selection is not a frozen set."""
     states_sha256: str
     truths_sha256: str
     counts: Counts

@@ -9,9 +9,9 @@ A truth is a choice of two assumptions: a belief about the open decisions, and t
 | `hindsight` | the choices of the task's author, with certainty | the same as for `policy` |
 
 The reward of a dialogue is the reward of its answer minus the cost κ of each question. The value of a question is the
-expected value of the state after the human's reply, minus κ. In the last turn it is −κ, since no answer follows. The
-value of an answer is its expected reward. Each truth exists for two measures of the reward; its full name ends in the
-measure: `optimal tests`, `optimal success`.
+expected value of the state after the human's reply, minus κ. A question in the last turn has the value −κ, since no
+answer follows. The value of an answer is its expected reward. Each truth exists for two measures of the reward; its
+full name ends in the measure: `optimal tests`, `optimal success`.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class Chat:
     def render(self, messages: Sequence[Message], *, where: str, generate: bool = True) -> str:
         """Render messages with the chat template and, with `generate`, the text that begins the next reply.
 
-        Raises DataError, which names the template and `where`, if the template rejects the messages.
+        Raises DataError, which names the template and the place `where`, if the template rejects the messages.
         """
         said = [{"role": each.role, "content": each.content} for each in messages]
         try:
@@ -136,9 +136,9 @@ class Chat:
         """The IDs that the template writes between the end of a human message and the reply to it.
 
         The token that ends the message is excluded. For Llama 3.1, these are 4 IDs: `<|start_header_id|>`, `assistant`,
-        `<|end_header_id|>` and an empty line. For ChatML, they are 4, including the line break after `<|im_end|>`.
-        Mistral's template has no token that ends a human message, so all IDs after the message's text are included
-        (`[/INST]`).
+        `<|end_header_id|>` and an empty line. ChatML also has 4 IDs, of which the first is the line break after
+        `<|im_end|>`. Mistral's template has no token that ends a human message, so all IDs after the message's text are
+        included (`[/INST]`).
         """
         text = self.render([Message(role="user", content=PROBE)], where="a question")
         after = text.rpartition(PROBE)[2]
@@ -161,7 +161,7 @@ class Chat:
         return self.render(question, where="a question").rstrip().endswith(THOUGHT)
 
     def header(self, messages: Sequence[Message], *, where: str) -> list[int]:
-        """Return the IDs that precede the text of the first message in a prompt; empty if that text is not found."""
+        """Return the IDs before the text of the first message in a prompt; empty if the prompt lacks that text."""
         marked = [Message(role=messages[0].role, content=PROBE), *messages[1:]]
         before, found, _ = self.render(marked, where=where).partition(PROBE)
         ids: list[int] = self.tokenizer(before if found else "", add_special_tokens=False).input_ids

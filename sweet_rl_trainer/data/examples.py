@@ -1,7 +1,7 @@
 """Conversion of pairs and trajectories to training examples: token IDs with a weight for each.
 
 A trajectory, such as a side of a pair, becomes one `Example`. If later prompts contain earlier turns in changed form,
-each of its turns becomes one `Example` (see `tokens`), and its score S is the sum of the scores of these examples.
+each turn becomes one `Example` (see `tokens`), and the trajectory's score S is the sum of the scores of these examples.
 Pairs and trajectories with an example longer than `max_length` are left out and counted; nothing is ever truncated.
 """
 
@@ -88,7 +88,7 @@ Examples = Sequence[PairExample] | Sequence[Side]
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """Counts of the accepted and left-out items, and of the accepted items' tokens."""
+    """Counts of accepted and left-out items (pairs, dialogues or answers), and of the accepted items' tokens."""
 
     unit: str
     """The kind of items counted: pairs, dialogues or answers."""
@@ -105,7 +105,7 @@ class Report(Struct, frozen=True, kw_only=True):
     """Number of turns of the accepted trajectories by the source of their prompts (`tokens.Source`)."""
 
     def __add__(self, other: Report) -> Report:
-        """Return the report on the items of both reports, which are different items of one kind."""
+        """Add two reports on different items of the same kind."""
         return Report(
             unit=self.unit,
             taken=self.taken + other.taken,

@@ -1,7 +1,7 @@
 """Examples on disk; a `Side` that is part of several pairs is stored once.
 
 FOLDER/train.msgpack      the examples to train on
-FOLDER/held_out.msgpack   those of the held-out tasks
+FOLDER/held_out.msgpack   the examples of the held-out tasks
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def write(path: Path, examples: Examples) -> None:
 
 
 def read(path: Path) -> Examples:
-    """Return the examples of a file, which must exist. Raises DataError if it is damaged."""
+    """Return the examples of an existing file. Raises DataError if the file is damaged."""
     try:
         return _examples(msgspec.msgpack.decode(path.read_bytes(), type=_Stored))
     except (msgspec.DecodeError, ValueError, IndexError) as cause:

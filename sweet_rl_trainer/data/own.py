@@ -97,7 +97,7 @@ def _values(content: bytes, place: str) -> object:
 def _check(line: Line) -> None:
     """Raise UserError unless the messages are in a valid order and the domain is installed.
 
-    The order is: at most one system message, then user and assistant messages alternately, at the end an assistant's.
+    A valid order is: at most one system message, then user and assistant messages in turn, ending with the assistant's.
     """
     roles = [each.role for each in line.messages]
     if set(roles) <= {"system"}:

@@ -7,8 +7,8 @@
 
 `match_turns` pairs only dialogues with the same number of turns, so that a critic cannot learn from length.
 `limit_negatives` are dialogues that reached the turn limit. They teach a critic that asking forever is worse than
-answering; pairs with the same number of turns hardly show this. They are rejected in favor of the best dialogue of
-their task if the rule allows this pair, regardless of their number of turns.
+answering; pairs with the same number of turns hardly show this. Such a dialogue is the rejected side of a pair, and the
+best dialogue of its task is the chosen side. The rule must allow the pair, but the numbers of turns may differ.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ class PairSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     margin: NotNegative = 0.0
     match_turns: bool = False
     limit_negatives: bool = False
-    """Also reject dialogues that reached the turn limit in favor of their task's best, regardless of `match_turns`."""
+    """True for extra pairs of a task's best dialogue and a rejected one that reached the turn limit.
+
+    `match_turns` does not restrict these pairs.
+    """
 
 
 class NoPairsError(DataError):
@@ -68,9 +71,9 @@ def make_pairs(
     """Return all pairs that the rule allows, task by task in order of first appearance.
 
     A rule that needs only one of several equally good trajectories takes the first. `without` counts, by reason, the
-    tasks without a pair. `limit_negatives` are further trajectories for the rejected side; only those are used that
-    reached the turn limit and whose task occurs in `trajectories`. Raises DataError if no task has a pair, UserError
-    for an unknown rule or a margin below 0.
+    tasks without a pair. `limit_negatives` are further trajectories for the rejected side. Those that did not reach the
+    turn limit, or whose task does not occur in `trajectories`, are ignored. Raises DataError if no task has a pair,
+    UserError for an unknown rule or a margin below 0.
     """
     if rule not in RULES:
         raise UserError(f"pairs {rule!r}: expected one of {', '.join(RULES)}")

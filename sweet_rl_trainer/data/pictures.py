@@ -36,7 +36,7 @@ class _Kept(Struct, frozen=True, kw_only=True):
 
 
 class Album:
-    """An album of pictures of pages in a folder, each with at most `max_pixels` pixels."""
+    """A folder with pictures of pages; a picture has at most `max_pixels` pixels."""
 
     def __init__(self, folder: Path, processor: Any, *, max_pixels: int) -> None:
         """Create an album. The size bounds of the model's image `processor` apply in addition to `max_pixels`."""

@@ -7,8 +7,8 @@
 | `trajectory-mean` | 1 / Σ_t L_t | the released code's critic: one mean over all assistant tokens |
 | `sum` | 1 | DPO: multi-turn DPO and the actor |
 
-L_t is the number of tokens of turn t, its end-of-turn token included. Every other token weighs 0. A method may define
-its own rule as a function (`Weigh`).
+L_t is the number of tokens of turn t, with its end-of-turn token. Tokens outside the agent's turns have weight 0. A
+method may define its own rule as a function (`Weigh`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Rule = Literal["turn-mean", "turn-mean-averaged", "trajectory-mean", "sum"]
 
 RULES: tuple[Rule, ...] = get_args(Rule)
 Weigh = Callable[[Sequence[int]], Sequence[float]]
-"""A function that returns the weight of each token, given the number of its assistant turn, or -1 outside all turns."""
+"""A function from the assistant turn of each token (-1: outside all assistant turns) to the weight of each token."""
 
 
 def weigh(turns: Sequence[int], rule: Rule | Weigh) -> Sequence[float]:

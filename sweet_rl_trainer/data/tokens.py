@@ -154,7 +154,7 @@ def arrange(turns: Sequence[TurnTokens]) -> tuple[Form, tuple[Tokens, ...]]:
 
 
 def _continues(turn: TurnTokens, following: TurnTokens) -> bool:
-    """Return True if the prompt of `following` begins with the prompt of `turn` and its reply, token by token."""
+    """Return True if the prompt of `following` begins, token by token, with the prompt and the reply of `turn`."""
     start = len(turn.prompt)
     end = start + len(turn.reply)
     prompt = following.prompt

@@ -4,9 +4,9 @@
 
 The hidden page is the privileged information c. It is stated only as a picture, at the beginning of the first message.
 A reply that shows a page has the page's picture at its end, before the end token; a reply without a page, or with one
-that the browser cannot render, is text. The tokens of a turn are its words, its picture and its end. All of them have
-token weights, even the words, although the model reads them before the picture. Private parts of replies are left out,
-because the human does not see them, so a dialogue is always one sequence. Special tokens in messages are dropped.
+that the browser cannot render, is text. The tokens of a turn are its words, its picture and its end. All these tokens
+have weights, even the words, which the model reads before the picture. Private parts of replies are left out, because
+the human does not see them, so a dialogue is always one sequence. Special tokens in messages are dropped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sweet_rl_trainer.data.tokens import OUTSIDE, Encoded, Source, Tokens
 from sweet_rl_trainer.data.trajectories import Trajectory
 
 Look = Callable[[str], Picture | None]
-"""A function from a page to its picture; None if it cannot be rendered."""
+"""A function that returns the picture of a page; None if the page cannot be rendered."""
 NOTE = (
     "For your eyes only. The picture shows exactly what the person in the conversation below has in mind; the "
     "assistant, who cannot see it, is to find out what it looks like and to make one that looks the same.\n"

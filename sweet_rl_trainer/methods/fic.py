@@ -194,7 +194,7 @@ def distill(job: Job, recipe: Recipe) -> dict[str, Any]:
 def _views(
     data: Data, inputs: Mapping[str, Path], recipe: Recipe, lost: Counter[str]
 ) -> list[View]:
-    """Return answered dialogues with known decisions, each with its single-turn version; count the others in `lost`."""
+    """Return a view of each answered dialogue whose task has known decisions. `lost` counts all other dialogues."""
     tasks, knows = tasks_of(recipe.data, inputs), recipe.table(FicSettings).knows
     found = []
     for each in data.by_id.values():

@@ -72,7 +72,7 @@ class Grpo(Method):
         """Return the stage that exports the policy."""
         table = iteration.recipe.table(GrpoTable)
         settings = {"train": plain(table.train), "dialogues": dialogues.settings(table.dialogues)}
-        if table.train.credit == "dialogue":  # keep the key of recipes made before these settings
+        if table.train.credit == "dialogue":  # keep stage keys from before these settings existed
             del settings["train"]["credit"], settings["train"]["facts_weight"]
         trained = iteration.online("grpo", train, settings, partial(estimate, settings=table.train))
         return [iteration.exported(trained)]

@@ -12,7 +12,8 @@ o_t is the dialogue before turn t, and L_t the number of tokens of the reply a_t
 Phase 2, policy:
 
     sample        16 replies from π(. | o_t), without c, at the turns of a tenth of the dialogues
-    rank          their scores A(o_t, a, c); 4 pairs per turn, chosen from the better half, rejected from the worse
+    rank          the replies' scores A(o_t, a, c); 4 pairs per turn, each with one reply from the better half (chosen)
+                  and one from the worse half (rejected)
     diagnose      again, with the candidates
     actor         DPO on the tokens of the replies, without c and without length normalization, + λ NLL(chosen)
     export
@@ -60,7 +61,7 @@ from sweet_rl_trainer.pipeline.view import examples
 
 PAPER_ACTOR_EPOCHS = 1
 PAPER_CRITIC = "Qwen/Qwen2-VL-7B-Instruct"
-"""The model of the critic of frontend design."""
+"""The paper's model for the critic in frontend design."""
 
 
 ranked_view = partial(examples, measure="score")
@@ -223,9 +224,9 @@ class SweetStages:
             "server",
             "server_args",
             "concurrency",
-        ):  # not part of the key, such as a server's URL
+        ):  # not part of the key: where and how fast replies are sampled
             del settings[name]
-        if not self._sample.all_answers:  # keep the key of recipes made before this setting
+        if not self._sample.all_answers:  # keep stage keys from before this setting existed
             del settings["all_answers"]
         here = self._sample.server == sample.IN_PROCESS
         precision = self._actor.train.precision
@@ -238,7 +239,7 @@ class SweetStages:
         """The stage that scores the candidates and pairs them."""
         settings: dict[str, Any] = plain(self._rank)
         del settings["row_tokens"]
-        if not self._rank.calibrate:  # keep the key of recipes made before this setting existed
+        if not self._rank.calibrate:  # keep stage keys from before this setting existed
             del settings["calibrate"]
         if self._rank.scores != "returns":
             del settings["continuations"]

@@ -62,8 +62,7 @@ class TurnRftSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     train: TrainSettings
     scores: Consequences = "gain"
-    """The potential: `gain` for any task with a reference, or `facts`, which is exact, for tasks of installed families.
-    """
+    """The potential: `gain` for any task with a reference, or the exact `facts` for tasks of installed families."""
     at_least: float = SOLVED
     """Minimum reward of an answer that is imitated."""
     max_length: Count = 16_384

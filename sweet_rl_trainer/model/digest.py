@@ -23,7 +23,7 @@ WHOLE = ("model.safetensors", "pytorch_model.bin")
 """Names of a file that contains all weights. If there are several files, NAME.index.json lists them."""
 
 SETTLED = 2.0
-"""Minimum number of seconds between two changes of a file that surely get different timestamps, on any file system."""
+"""Number of seconds after which, on any file system, another change of a file surely gets a different timestamp."""
 
 Signature = tuple[tuple[str, int, int, int, int, int], ...]
 """For each file: name, device, inode, size, and the times of the last content and metadata changes, in ns."""
@@ -35,7 +35,7 @@ class _Index(Struct, frozen=True):
 
 
 def model_digest(folder: Path) -> str:
-    """Return the SHA-256 of a checkpoint: of the name and the SHA-256 of each file of its configuration and weights.
+    """Return the digest of a checkpoint: a SHA-256 over the name and SHA-256 of `config.json` and of each weight file.
 
     Raises UserError if the checkpoint is not complete.
     """

@@ -49,5 +49,6 @@ def merged(trained: Path, base: Path) -> Any:
         model = model.merge_and_unload()
     model.config.use_cache = True  # training turns it off
     fresh: Any = GenerationConfig
-    model.generation_config = fresh()  # some published models cannot be saved with theirs
+    # some published models cannot be saved with their own generation config
+    model.generation_config = fresh()
     return model

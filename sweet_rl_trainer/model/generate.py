@@ -20,7 +20,7 @@ from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.model.kv_cache import Prefixes, batched, cache_argument
 
 ROOM = 64
-"""Number of tokens for which a batch has room at first."""
+"""Number of new tokens for which a batch's cache has room at first."""
 
 
 def generate(

@@ -13,7 +13,7 @@ from transformers.cache_utils import Cache, DynamicLayer
 TOGETHER = 8192
 """Maximum number of tokens to read in one batch, including the padding of shorter rows."""
 TOGETHER_CPU = 1024
-"""The same on a CPU, whose caches hold the intermediate results of only a small batch."""
+"""The same number for a CPU, whose hardware caches hold the intermediate results of only a small batch."""
 Layers = list[tuple[Tensor, Tensor]]
 """Keys and values of each layer; shape (1, heads, tokens, head width)."""
 
@@ -147,9 +147,9 @@ class GrowingLayer(DynamicLayer):  # type: ignore[no-untyped-call]
         self._show()
 
     def batch_select_indices(self, indices: Tensor) -> None:
-        """Replace the rows of the batch by those at `indices`, of which only those that change their place are copied.
+        """Keep only the batch's rows at `indices`, in this order; only rows that change their place are copied.
 
-        The memory of dropped rows is freed with the layer.
+        The memory of the other rows is freed together with the layer.
         """
         places = torch.arange(len(indices), device=indices.device)
         moved = places[indices != places]

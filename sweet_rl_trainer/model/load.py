@@ -45,10 +45,10 @@ def load_model(
     """Load the causal language model of a checkpoint, or its value model if `score` is "value", in evaluation mode.
 
     Weights to train must be float32; frozen weights next to adapters may be bfloat16. The default `device` is the
-    process's own (`own_device`). `attention` is transformers' name of an implementation; the default is
-    `flash_attention_2` for bfloat16 on a GPU if it is installed, else `sdpa`, which supports shared prefixes.
-    Raises UserError for a folder without a whole checkpoint, missing or misshapen weights, an unknown architecture,
-    insufficient memory, or `quantize` without the library bitsandbytes.
+    process's own (`own_device`). `attention` is transformers' name of an attention implementation. Its default is
+    `flash_attention_2` if that is installed and `dtype` is bfloat16 on a GPU, else `sdpa`, which supports shared
+    prefixes. Raises UserError if the folder has no whole checkpoint, if weights are missing or have the wrong shape, if
+    the architecture is unknown, if memory is insufficient, or if `quantize` is set without the library bitsandbytes.
     """
     from transformers import AutoModelForCausalLM
 
@@ -70,7 +70,7 @@ def load_model(
         found: Any = AutoModelForCausalLM.from_pretrained(
             folder,
             output_loading_info=True,
-            ignore_mismatched_sizes=True,  # these keys are in the report
+            ignore_mismatched_sizes=True,  # the report lists them
             **options,
         )
     model, report = found
@@ -172,7 +172,7 @@ def _four_bits(dtype: Precision) -> Any:
 
 
 def _without_packing(model: nn.Module) -> nn.Module:
-    """Turn off bitsandbytes' CPU inference weight layout, because that layout has no gradients. Return the model."""
+    """Turn off bitsandbytes' weight layout for inference on CPUs, which has no gradients, and return the model."""
     layer: Any
     for layer in model.modules():
         if hasattr(layer, "support_avx512bf16_for_cpu"):

@@ -148,7 +148,7 @@ class _Chunks:
         return self._wide[: len(product)].copy_(product)
 
     def narrow(self, wide: Tensor) -> Tensor:
-        """Return the values in the hidden states' dtype; unless it is float32, the chunk's products are overwritten."""
+        """Return `wide` in the hidden states' dtype; unless that is float32, the chunk's products are overwritten."""
         if self._wide is self._product:
             return wide
         return self._product[: len(wide)].copy_(wide)
@@ -164,7 +164,7 @@ def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
 def output_layer(model: nn.Module) -> nn.Linear:
     """Return the layer of a possibly wrapped model that computes logits from hidden states.
 
-    Raises UserError unless it is one linear layer without bias, neither adapted nor quantized.
+    Raises UserError if it is not a plain linear layer, or if it has a bias, an adapter or quantized weights.
     """
     from accelerate.utils import extract_model_from_parallel
 
@@ -221,7 +221,7 @@ def _name(model: nn.Module) -> str:
 def _gives_logprobs(
     head: nn.Linear, predictors: Tensor, targets: Tensor, *, entropy: bool = False
 ) -> Iterator[None]:
-    """Make `head` return the targets' log-probabilities, [N]; with `entropy`, [2, N]: these, then the entropies."""
+    """Make `head` return the targets' log-probabilities, [N]; with `entropy`, [2, N]: log-probabilities, entropies."""
     before = vars(head).get("forward")
     forward = _forward_statistics if entropy else _forward
     head.forward = partial(forward, head, predictors, targets)  # type: ignore[method-assign]

@@ -22,8 +22,8 @@ def adapt(model: nn.Module, settings: LoraSettings) -> nn.Module:
     """Return the model with new adapters. Only the adapters and the head of a value model are trained.
 
     The output layer has no adapter, because `logprobs` needs the layer unchanged. The head of a value model has no
-    adapter, because peft trains and saves the head itself. Raises UserError if the model lacks the layers to adapt,
-    ValueError if its quantization differs from `settings`.
+    adapter, because peft trains and saves the head itself. Raises UserError if the model lacks the layers to adapt, and
+    ValueError if the model's quantization differs from `settings`.
     """
     from peft import LoraConfig, get_peft_model
 

@@ -25,7 +25,7 @@ import torch
 from torch import Tensor
 
 LikelihoodOver = Literal["replies", "everything"]
-"""Tokens in the mean NLL: those with a weight, or (as in the released actor) all but the first of a sequence."""
+"""Tokens in the mean NLL: those with a weight, or with "everything" (the released actor) all but a sequence's first."""
 
 
 class Weighted(Protocol):
@@ -102,9 +102,10 @@ class Row:
 
 
 def pack(lengths: Sequence[int], budget: int, *, seed: int) -> list[list[int]]:
-    """Pack item numbers into bins of at most `budget` tokens each, by best fit, longest first.
+    """Pack groups of these lengths into bins of at most `budget` tokens, and return the group numbers in each bin.
 
-    An item longer than the budget gets its own bin. The seed determines the order of equal lengths and of the bins.
+    The longest groups come first, and each goes into the fullest bin with enough room. A group longer than the budget
+    gets its own bin. The seed determines the order of groups of equal length, and the order of the bins.
     """
     chance = random.Random(seed)  # noqa: S311 - an order, not a secret
     order = list(range(len(lengths)))
@@ -127,7 +128,7 @@ def pack(lengths: Sequence[int], budget: int, *, seed: int) -> list[list[int]]:
 
 
 def row_budget(groups: Sequence[Group], row_tokens: int) -> int:
-    """Return the token budget of a row: `row_tokens`, or 1 if sequences have pictures, so that groups share no row."""
+    """Return the token budget of a row: `row_tokens`; 1 if sequences have pictures, to give each group its own row."""
     pictured = any(part.pictures for group in groups for parts in group for part in parts)
     return 1 if pictured else row_tokens
 

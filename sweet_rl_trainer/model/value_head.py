@@ -12,7 +12,8 @@ backbone and `score.weight`, which `AutoModelForTokenClassification` can also lo
 the adapters, as one of the `modules_to_save`.
 
 The paper's frontend critic is such a head on the vision model Qwen2-VL-7B. transformers has no token classifier for
-this kind of model, so `value_class` creates one, which is saved in the same way. `vision` prepares its inputs.
+this kind of model, so `value_class` creates one, which is saved in the same way. The module `vision` prepares the
+inputs of such models.
 """
 
 from __future__ import annotations

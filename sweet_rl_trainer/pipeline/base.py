@@ -72,14 +72,12 @@ def _absent(name: str, flag: str) -> str:
         f"OWNER/NAME@REVISION); choose another model with {flag}"
     )
     if study := STUDY_BASE.fullmatch(name):
-        said += (
-            f", or create it:\n  sweet-rl study --world {study['world']} --only zero-shot --seeds 1"
-        )
+        said += f", or create this model:\n  sweet-rl study --world {study['world']} --only zero-shot --seeds 1"
     return said
 
 
 def tokenizer_digests(folder: Path) -> dict[str, str]:
-    """Return the digests of all small files, since any of them may belong to the tokenizer or its chat template."""
+    """Return the digests of a model's files other than weights; each may belong to the tokenizer or chat template."""
     found = sorted(path for pattern in SMALL for path in folder.glob(pattern))
     return {path.name: file_digest(path) for path in found}
 

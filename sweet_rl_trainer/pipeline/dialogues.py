@@ -94,8 +94,9 @@ def settings(config: RunConfig) -> dict[str, Any]:
 def continuations(job: Job, recipe: Recipe, agent: str = "") -> HarnessContinuations:
     """Return a function that continues dialogues with the human and the settings of the first input run.
 
-    The agent and the executor of this run are also used, unless `agent` or the recipe names others. Raises UserError if
-    the input runs differ in a setting that must be the same when a dialogue is continued.
+    Without `agent`, the agent of this run continues them. The recipe's executor runs them or, if the recipe names none,
+    this run's executor. Raises UserError if the input runs differ in a setting that must be the same when a dialogue is
+    continued.
     """
     first, *others = run_folders(job.inputs)
     record = RunFolder(first).record()

@@ -1,7 +1,7 @@
 """Examples as a stage: from trajectories to training data.
 
 FOLDER/train.msgpack, held_out.msgpack    the training and the held-out examples (`data.files`)
-FOLDER/shown.json                         a few of them (`view`)
+FOLDER/shown.json                         a few examples to display (`view`)
 """
 
 from __future__ import annotations

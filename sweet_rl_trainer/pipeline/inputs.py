@@ -33,7 +33,10 @@ The stages of the recipe collect the inputs `collected`, `truncated` and `privil
 """
 
 IDS = "line numbers"
-"""The kind of IDs that dialogues from files have. It is part of a file's key, because stages' outputs contain IDs."""
+"""The kind of IDs that dialogues from files have.
+
+Stages' outputs contain these IDs. So the kind is part of a file's key: with another kind, the stages run again.
+"""
 
 
 class Data(Struct, frozen=True, kw_only=True):

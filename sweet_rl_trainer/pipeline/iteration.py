@@ -37,9 +37,8 @@ class Iteration:
     def inputs(self) -> Inputs:
         """The model and the dialogues.
 
-        Raises UserError if a run or file that the recipe names does not exist, or if the recipe neither names nor
-        collects dialogues. In the latter case, no error is raised if offline: the dialogues are a source without a
-        path.
+        Raises UserError if a run or file that the recipe names does not exist. Also raises UserError if the recipe
+        neither names nor collects dialogues, unless `offline` is set: the dialogues are then a source without a path.
         """
         recipe = self.recipe
         named = inputs.sources(recipe.data)
@@ -59,8 +58,8 @@ class Iteration:
         data = self.recipe.data
         if self._first and data.given and not data.runs:
             raise UserError(
-                f"{method}: needs the tasks of the dialogues, and only runs have them; set data.runs, or name no "
-                "dialogues in [data] and collect them ([[collect]])"
+                f"{method}: needs the tasks of the dialogues, and only runs have tasks; set data.runs, or remove the "
+                "dialogues from [data] and collect new ones ([[collect]])"
             )
 
     @property
@@ -70,7 +69,7 @@ class Iteration:
 
     @property
     def truncated(self) -> Inputs:
-        """Stages that collect dialogues of which only those at the turn limit are used, as rejected examples."""
+        """Stages that collect dialogues to reject; only dialogues that reach the turn limit are used."""
         return self._collected(inputs.TRUNCATED, self.recipe.negatives)
 
     def _collected(self, name: str, configs: Sequence[RunConfig]) -> Inputs:

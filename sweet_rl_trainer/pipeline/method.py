@@ -41,8 +41,8 @@ class Method(ABC):
     tables: ClassVar[Mapping[str, type[Struct]]] = {}
     """Types of the method's tables in a recipe, by name; `Recipe.table(TYPE)` returns one.
 
-    If a table's field `train` has the type TrainSettings, the recipe's `[train]` provides its values, so it needs no
-    default. If the field has another type, `[train]` provides only its `report_to`.
+    A table's field `train` of the type TrainSettings needs no default, because the recipe's `[train]` provides the
+    values. For a field `train` of another type, `[train]` provides only `report_to`.
     """
     paper_tables: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """The paper's settings that differ from the defaults, by domain; a recipe that follows the paper must set them."""
@@ -144,7 +144,7 @@ def _refuse_shared(found: Sequence[Method]) -> None:
                 if name in owners:
                     raise UserError(
                         f"the {kind} `{name}` of the method `{method.name}` is already used "
-                        f"{owners[name]}; rename it, or uninstall the method's package"
+                        f"{owners[name]}; rename the {kind}, or uninstall the package of `{method.name}`"
                     )
                 owners[name] = f"by the method `{method.name}`"
 

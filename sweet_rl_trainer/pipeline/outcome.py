@@ -18,9 +18,9 @@ UNIT, COUNTED = "unit", ("taken", "held_out")
 
 
 def numbers(stage: Stage, report: Report) -> Iterator[tuple[str, str]]:
-    """Yield the single values of a stage's summary that `Stage.shows` names, each as its name in words and its text.
+    """Yield the values of a stage's summary that `Stage.shows` names, each as a name in words and a value as text.
 
-    Lists and tables are left out.
+    Lists, tables and missing values are left out.
     """
     unit = report.said.get(UNIT)
     for name in report.said if stage.shows is None else stage.shows:
@@ -50,7 +50,7 @@ def alarms(report: Report) -> list[str]:
 def peak(report: Report) -> str:
     """Return the peak memory of a stage's first training process as text.
 
-    For a stage without training, it is that of this program and its subprocesses.
+    For a stage without training, return the peak memory of this program and its subprocesses.
     """
     return memory(report.said.get(MEMORY, report.memory))
 

@@ -1,6 +1,6 @@
 """`index.html`: the stages of a run on one page, rewritten before each stage that runs, and at the end.
 
-The page works offline and loads only the pictures in the folders of the stages next to it.
+The page works offline. It loads only pictures, from the stages' folders, which are next to the page.
 """
 
 from __future__ import annotations

@@ -37,8 +37,8 @@ def paper_diff(
 ) -> list[tuple[str, object, object]]:
     """Return the settings that differ from the paper's, each as key, value and the paper's value.
 
-    These are settings of the given stages and of `[lora]`, and `data.held_out`. `paper` is `read.paper_recipe` of the
-    recipe's domain.
+    The settings of the given stages and of `[lora]` are compared, and `data.held_out`. `paper` is the result of
+    `read.paper_recipe` for the recipe's domain.
     """
     ours, theirs = (_tables(each) for each in (recipe, paper))
     found = [

@@ -2,11 +2,11 @@
 
     [base], [collect], …the method's stages…, export, [evaluate]
 
-`base` exists only if the recipe requests a model with random weights. `[[collect]]` makes `collect` stages in the first
-iteration only if the recipe names no dialogues, and in every later iteration; `[[negatives]]` and
-`[[collect_privileged]]` make further ones for the methods that use them. Each `export` is followed by an `evaluate` for
-each table `[[evaluate]]` of the recipe. A later iteration starts from the policy that the previous one exported, and
-the agents in `[[collect]]` use it as `{model}`.
+`base` exists only if the recipe requests a model with random weights. `[[collect]]` makes `collect` stages in every
+iteration, except in the first one if the recipe names dialogues. `[[negatives]]` and `[[collect_privileged]]` make
+further `collect` stages for the methods that use them. After each `export`, each table `[[evaluate]]` of the recipe
+makes an `evaluate` stage. A later iteration starts from the policy that the previous one exported, and the agents in
+`[[collect]]` use it as `{model}`.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def assign(table: dict[str, Any], key: str, value: Any) -> None:
 
 
 def convert(table: Mapping[str, Any], place: str) -> Recipe:
-    """Build a recipe from its tables. Raises UserError if a key or value is wrong; its message begins with `place`."""
+    """Build a recipe from its tables. Raises UserError, which begins with `place`, if a key or value is wrong."""
     try:
         refuse_former(table)
         _refuse_unknown(table)

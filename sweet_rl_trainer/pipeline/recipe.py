@@ -2,7 +2,7 @@
 
 Settings common to all methods are here. Each method adds tables of its own, such as `[critic]`
 (`method.Method.tables`). Omitted settings have the paper's value, if the paper states one; "ours" marks settings that
-it does not state. `read` reads recipes from TOML files.
+the paper does not state. `read` reads recipes from TOML files.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     template_args: dict[str, ArgValue] = {}
     """Variables of the chat template, with the values used when the rollouts were sampled.
 
-    The agents `local:{model}` and `vllm:{model}` of the recipe's runs use them, too.
+    The agents `local:{model}` and `vllm:{model}` of the recipe's runs also get these variables.
     """
 
 
@@ -57,7 +57,7 @@ class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     held_out: Side = 0.05
     """Share of the tasks that are not trained on, but used for diagnoses and to choose the checkpoint. Ours."""
     share: Fraction = 1.0
-    """Share of the other tasks that are trained on; smaller shares show the effect of the number of tasks. Ours."""
+    """Share to train on of the tasks that are not held out; a smaller share shows the effect of fewer tasks. Ours."""
     seed: int = 0
     """Seed of the random choice of the tasks for `held_out` and `share`."""
 
@@ -93,7 +93,7 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     iterations: Count = 1
     """Number of times that the method is applied, one after another.
 
-    From the second iteration on, `[[collect]]` provides the dialogues, and its `{model}` stands for the policy of the
+    From the second iteration on, `[[collect]]` provides the dialogues, and `{model}` in it stands for the policy of the
     previous iteration.
     """
     executor: str = ""

@@ -245,5 +245,5 @@ def order(last: Stage, *, unless: Callable[[Stage], bool] | None = None) -> list
 
 
 def unfinished(last: Stage, root: Path) -> list[Stage]:
-    """Return `last` and its dependencies in order, without finished stages and stages that only those depend on."""
+    """Return `last` and its dependencies in order, except finished stages and stages that only these need."""
     return order(last, unless=lambda stage: stage.report(root) is not None)

@@ -55,7 +55,7 @@ class Task(Struct, frozen=True, kw_only=True):
     settings: TrainSettings
     adapters: LoraSettings | None
     pictures: str | None = None
-    """The folder of the examples' pictures; None if they have none."""
+    """The folder of the examples' pictures; None for examples without pictures."""
 
 
 def train(
@@ -109,7 +109,7 @@ def finish(folder: Path) -> dict[str, Any]:
 
 
 def view(folder: Path) -> View:
-    """Return the table and picture of a training run; empty if the run wrote no summary, as in older versions."""
+    """Return the table and picture of a training run; empty for a run of an older version, which wrote no summary."""
     if not (folder / SUMMARY).is_file():
         return View()
     summary = read(folder / SUMMARY, Summary)

@@ -22,7 +22,7 @@ LENGTHS = ("length", "length_chosen", "length_rejected", "completions/mean_lengt
 
 
 def counted(policy: Stage, base: Stage, goal: str, out: Path, *, evaluations: int) -> Budget:
-    """Return the budget of a finished policy, without the stages of `base`. `goal` names its training stages."""
+    """Return a finished policy's budget, without the stages of `base`; `goal` is the name of the training stages."""
     before = {stage.key for stage in order(base)}
     stages = [stage for stage in order(policy) if stage.key not in before]
     reports = [(stage, report) for stage in stages if (report := stage.report(out))]

@@ -55,7 +55,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     """A measure of one arm, or a difference between two arms, over seeds."""
 
     tasks: Interval
-    """The interval over tasks, each averaged over seeds first."""
+    """The interval over tasks; each task is first averaged over seeds."""
     seeds: tuple[float, ...]
     """The mean for each seed."""
 

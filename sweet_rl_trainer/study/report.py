@@ -44,7 +44,7 @@ RIVAL = "rft"
 ZERO_SHOT, WRITES = (0.15, 0.40), 0.80
 """Range of zero-shot success in which a base is suitable; minimum success of a base that can write code.
 
-The second is measured with the oracle as asker.
+The minimum applies to dialogues in which the oracle asks.
 """
 
 

@@ -58,8 +58,8 @@ class Budget(Struct, frozen=True, kw_only=True):
     evaluations: int
     """Number of dialogues on validation tasks that were used to choose the rate, over all seeds."""
     seconds: float
-    """Seconds of all stages after the base up to this policy, including stages that other rows share, but without the
-    choice of the rate."""
+    """Total seconds of the stages from the base to this policy, without the base. Stages that other rows share are
+    included, but not the choice of the rate."""
 
 
 class Row(Struct, frozen=True, kw_only=True):

@@ -46,7 +46,7 @@ class Runner:
     def __init__(self, out: Path) -> None:
         self.out = out
         self.part = ""
-        """The purpose of the next stages, in words."""
+        """Name of the part of the study to which the next stages belong, for the console."""
 
     def made(self, last: Stage) -> Path:
         """Run a stage and those of its dependencies that are not finished, and return the stage's folder.

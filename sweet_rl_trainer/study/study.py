@@ -1,6 +1,6 @@
-"""A study's parts: tries of learning rates, rows, and exchanges.
+"""The parts of a study: each makes one entry of the results, a `Try`, a `Row` or an `Exchange` (`results`).
 
-A part makes one entry of the results. It runs the stages that it needs, or reads their results.
+A part runs the stages that it needs, or reads their results.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ class Study:
     def parts(self, arms: list[Arm]) -> Iterator[Part]:
         """Yield all parts in the order in which they run.
 
-        The rows and exchanges of untrained arms come first, because `report.based` needs them. The tries of all
-        learning rates come next, and the rows and exchanges of trained arms last.
+        The rows and exchanges of untrained arms come first, because `report.based` needs them. Next, trained arms are
+        tried with each learning rate. Their rows and exchanges come last.
         """
         world = self._graph.world
         bases, trained = ([arm for arm in arms if bool(arm.goal) == goal] for goal in (False, True))

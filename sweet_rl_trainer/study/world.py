@@ -51,7 +51,7 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     Such a policy is the asker with the oracle or the base as writer, and the writer with the oracle as asker.
     """
     exchanged_on: Count = 3
-    """Maximum number of seeds for the exchanges of these arms."""
+    """Maximum number of seeds for the combinations that `exchanged` requests."""
     rates: dict[str, Rates]
     """Learning rates to choose from, by goal."""
     chosen_on: Count = 2

@@ -32,7 +32,7 @@ class Alarms(TrainerCallback):
         self._watch = Watch()
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
-        """Replay the values that were logged before the checkpoint."""
+        """Give `Watch` the values that a resumed run logged before its checkpoint, so that no alarm is repeated."""
         for values in state.log_history:
             self._watch.see(values)
 
@@ -48,7 +48,8 @@ class Alarms(TrainerCallback):
 class LogCheckpoints(TrainerCallback):
     """A callback that logs the last step and each step with a checkpoint, even if `log_every` leaves the step out.
 
-    A checkpoint does not contain the values since the last log line, so a resumed run would log other means.
+    A checkpoint does not contain the values since the last log line. Without a line at each checkpoint, a resumed run
+    would miss these values, and log other means.
     """
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
@@ -64,7 +65,7 @@ class LogFile(TrainerCallback):
         self._path = path
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
-        """Replace the file's content with the values that were logged before the checkpoint."""
+        """Replace the file's content with the values logged before the checkpoint that the run resumes from."""
         if state.is_world_process_zero:
             self._path.write_bytes(b"".join(map(_line, state.log_history)))
 

@@ -1,7 +1,7 @@
 """The division of examples into optimizer steps and rows, which does not depend on earlier steps.
 
 So a resumed run continues exactly where its checkpoint ended. Every process can also compute the rows of all processes,
-so that each gets the same number of rows, of about the same length.
+so that all processes get the same number of rows, of about the same length.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Step(Struct, frozen=True, kw_only=True):
 
     rows: list[Packed]
     size: int
-    """Number of examples in the step, over all processes; the sum of their losses is divided by it."""
+    """Number of examples in the step, over all processes; the sum of their losses is divided by this number."""
     tokens: int
     """Number of tokens in these examples."""
     names: tuple[str, ...]
@@ -75,7 +75,7 @@ def name(example: PairExample | Side) -> str:
 class Packer:
     """A packer of examples into rows.
 
-    `reference` must contain the values of all examples. When training on successes, or when training a value model,
+    For pairs, `reference` must contain the reference values of all examples. For successes and for a value model,
     `reference` is None. This process is number `rank` of `world` processes.
     """
 

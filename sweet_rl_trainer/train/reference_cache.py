@@ -1,10 +1,10 @@
 """A model's values of token sequences, such as the reference model's log-probabilities, computed once and kept on disk.
 
 Training needs one number per trajectory from the reference model: Σ w log π_ref. Ranking also needs such numbers from
-critics: Σ w log π_θ or, from a value model, Σ w v. Each number is stored under everything that it depends on: the
-model's files (MODEL, a digest), the arithmetic (PRECISION, see `arithmetic`), and a hash of the token IDs, the token
-weights and the digests of pictures (`content_key`). Texts, tokenizers and file names are not part of it, so any run
-with the same inputs finds the numbers.
+critics: Σ w log π_θ or, from a value model, Σ w v. A number is found by everything that it depends on: the model's
+files (MODEL, a digest), the arithmetic (PRECISION, see `arithmetic`), and a hash of the token IDs, the token weights
+and the digests of pictures (`content_key`). Texts, tokenizers and file names do not matter, so any run with the same
+inputs finds the number.
 
     FOLDER/MODEL-PRECISION/0.jsonl      a line for each value; one file for each process that writes
 
@@ -41,7 +41,7 @@ from sweet_rl_trainer.model.packing import (
 from sweet_rl_trainer.settings import LoraSettings, TrainSettings
 
 Kind = Literal["sum", "value"]
-"""Kind of value: Σ w log π, or Σ w v of a value model."""
+"""Kind of value: Σ w log π ("sum"), or Σ w v of a value model ("value")."""
 NAMES: dict[Kind, str] = {"sum": "log-probabilities", "value": "values"}
 """The name of what is summed, for the console and messages."""
 

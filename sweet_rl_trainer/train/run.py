@@ -148,8 +148,8 @@ def digest(examples: Examples) -> str:
 def open_folder(folder: Path, record: Struct) -> Path | None:
     """Compare the record with that of the folder's run, or write it for a new run. Return the last checkpoint, if any.
 
-    Raises UserError if the folder contains a run with another record or a damaged `run.json`, or other files but no
-    run.
+    Raises UserError if the folder's run has another record, if its `run.json` is damaged, or if the folder contains
+    other files but no run.
     """
     path = folder / "run.json"
     part = path.with_suffix(".part")

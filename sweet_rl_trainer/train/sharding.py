@@ -1,7 +1,7 @@
 """Models sharded over processes: FSDP2 and DeepSpeed's ZeRO-3, as requested from `accelerate launch`.
 
 Both shard a model that was loaded whole. Weights are transferred and gradients are summed in float32. As with one
-process, the trainer sets the precision of products (`TrainSettings.precision`), so the initial model equals its
+process, the trainer sets the precision of matrix products (`TrainSettings.precision`), so the initial model equals its
 reference.
 """
 

@@ -1,8 +1,9 @@
 """One trainer for critic, actor, multi-turn DPO and RFT: transformers' Trainer with the objective of `loss.py`.
 
-The four differ only in a few settings and in the examples: pairs or successes, their token weights, and whether they
-state the privileged information c. An optimizer step covers `batch_size` examples; its loss is their mean, independent
-of how they are packed into rows and divided among processes. The entry point is `run.train`.
+These four trainings differ only in a few settings and in their examples: pairs or successes, the token weights, and
+whether the examples state the privileged information c. An optimizer step covers `batch_size` examples. Its loss is the
+mean of the examples' losses, however the examples are packed into rows and divided among processes. The entry point is
+`run.train`.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from sweet_rl_trainer.train.reference_cache import ReferenceCache
 from sweet_rl_trainer.train.sharding import share_on_cpu
 
 TIE = 1e-6
-"""The weight of the held-out loss in the choice of a checkpoint: it only breaks ties of the held-out accuracy."""
+"""The weight of the held-out loss in the choice of a checkpoint, so small that it only breaks ties of the accuracy."""
 STEP = "step"
 """The only key of the `inputs` that transformers' Trainer passes to `training_step`."""
 
@@ -97,7 +98,7 @@ class Trainer(BaseTrainer):
             args=args,
             data_collator=_only,
             train_dataset=self.plan,
-            eval_dataset=self.plan if held_out else None,  # transformers only tests for None
+            eval_dataset=self.plan if held_out else None,  # only tested for being None
             processing_class=tokenizer,
             callbacks=[*callbacks, *stop],
         )
@@ -190,7 +191,8 @@ class Trainer(BaseTrainer):
             self.accelerator.gradient_state._set_sync_gradients(last)
             with nullcontext() if last or self.is_fsdp_enabled else self.accelerator.no_sync(model):
                 metrics, loss = self._run(model, packed)
-                loss = loss * (packed.counts * self._world / step.size)  # averaged over processes
+                # times `_world`, because gradients are averaged over processes
+                loss = loss * (packed.counts * self._world / step.size)
                 self.accelerator.backward(loss)
             wrong += _not_finite(packed, metrics["loss"])
             _count(self._sums, metrics, packed.counts)
@@ -242,7 +244,7 @@ class Trainer(BaseTrainer):
         return torch.autocast(self.args.device.type, torch.bfloat16, enabled=narrow)
 
     def _get_grad_norm(self, model: nn.Module, grad_norm: Any = None) -> Any:
-        """Return the gradient norm before clipping. If it is not finite, raises UserError before the step."""
+        """Return the gradient norm before clipping. Raises UserError, before a weight changes, if it is not finite."""
         norm = super()._get_grad_norm(model, grad_norm)  # type: ignore[no-untyped-call]
         norm = norm.full_tensor() if isinstance(norm, DTensor) else norm
         if norm is not None:
@@ -257,7 +259,7 @@ class Trainer(BaseTrainer):
         raise UserError(
             f"step {self.state.global_step + 1}: the {what} is not finite; in the batch: {'; '.join(names)}. "
             f"{f'The last checkpoint is {kept}' if kept else 'No checkpoint has been written yet'}; look at these "
-            "examples, or lower the learning rate in a new folder"
+            "examples, or lower the learning rate and start in a new folder"
         )
 
     def _means(self, sums: dict[str, Tensor]) -> dict[str, float]:

@@ -12,7 +12,7 @@ from colbench_tasks.family import Choice, Decision, Family, Theme, fill, stateme
 
 
 class FamilyDesign(Struct, frozen=True, kw_only=True):
-    """The design of a generated task: the choice for each decision, by name (`colbench.interfaces.Design`)."""
+    """The design of a generated task, as in `colbench.interfaces.Design`; `chosen` has the choice for each decision."""
 
     family: Family
     theme: Theme

@@ -83,7 +83,8 @@ class Family(Struct, frozen=True, kw_only=True):
     code: str
     """The reference function, starting with `def $function(`."""
     draw: Callable[[Random, Mapping[str, Any]], tuple[Any, ...]]
-    """A function that draws a call's arguments. It gets each decision's chosen value (None if the option has none)."""
+    """A function that draws a call's arguments. It gets the chosen value of each decision: None for an option without
+    values."""
 
     def signature(self, theme: Theme) -> str:
         """Return the first line of the function, without the colon."""

@@ -80,11 +80,12 @@ def stream(
 ) -> Iterator[Task]:
     """Yield the first `number` tasks of a family for a seed; no two have the same request or design.
 
-    `difficulty` is the minimum number of decisions to hide in each task (see `hide`). By default, it is random for each
-    task, from `FEWEST_HIDDEN` (or all, if there are fewer) to all. A design is skipped if `prove` does not find ten
-    calls that verify it. Raises GeneratorError before the first task if the family has too few designs. Raises
-    GeneratorError later if most attempts, or the last `FRUITLESS` attempts, yield no new task. This error contains the
-    message of the last attempt that raised GeneratorError; without one, it says that designs repeat.
+    `difficulty` is the minimum number of decisions to hide in each task (see `hide`). By default, it is drawn for each
+    task, from `FEWEST_HIDDEN` to the number of the family's decisions (a family with fewer decisions hides all). A
+    design is skipped if `prove` does not find ten calls that verify it. Raises GeneratorError before the first task if
+    the family has too few designs. Raises GeneratorError later if most attempts, or the last `FRUITLESS` attempts,
+    yield no new task. This error contains the message of the last attempt that raised GeneratorError. If no attempt
+    did, it says that designs repeat.
     """
     designs_there = prod(len(d.choices()) for d in family.decisions) * share(split_of(seed))
     if number > designs_there:
@@ -172,7 +173,7 @@ def _on_side(split: Split, draw: Callable[[], Drawn], written: Callable[[Drawn],
 
 
 def _key(family: Family, design: Design) -> str:
-    """Return a text that identifies a design, independent of theme and wording."""
+    """Return a key that two tasks of a family share if they have the same design, even if theme and wording differ."""
     choices = (
         f"{d.name} {d.options.index(design[d.name].option)} {design[d.name].value!r}"
         for d in family.decisions
@@ -241,7 +242,7 @@ def expression(function: str, arguments: Arguments) -> str:
 
 
 def mutants(family: Family, design: Design) -> Iterator[tuple[str, Design]]:
-    """Yield designs that differ from `design` in exactly one decision, as pairs of the decision's name and the design.
+    """Yield pairs of a decision's name and a design that differs from `design` in exactly this decision.
 
     The changed decision has either another option, with that option's first value, or the same option with the next
     smaller or larger value.

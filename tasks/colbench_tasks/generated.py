@@ -2,8 +2,8 @@
 
 A new seed gives a test set that no one has trained on. Tasks of every seed except `train` are drawn from the test
 split (see `splits`). Without the option `families`, the tasks come from all installed families with enough decisions
-for the difficulty, so they change when a family is installed. With this option, they depend only on the source and on
-the versions of the listed families.
+for the difficulty, so they change when a family is installed. With this option, the tasks depend only on the source
+(domain, seed and options) and on the versions of the listed families.
 """
 
 from __future__ import annotations

@@ -215,7 +215,7 @@ def number_of_rows(path: File) -> int:
 def _row(place: str, number: int, fields: dict[str, Any]) -> Row:
     """Return a row without nulls inside nested values.
 
-    If a row lacks a key that other rows have, Parquet, and some programs that write JSON, store the key with a null.
+    Parquet files, and some programs that write JSON, store a null for each key that only other rows have.
     """
     present = {name: without_nulls(value) for name, value in fields.items()}
     return Row(place=place, number=number, fields=present)

@@ -30,7 +30,7 @@ class BackendRow(Struct, frozen=True, kw_only=True):
 
 
 class FrontendRow(Struct, frozen=True, kw_only=True):
-    """A task of frontend design, in the form that the released recipe creates from WebSight."""
+    """A task of frontend design, in the form that the paper's released code creates from WebSight."""
 
     problem_description: str
     ground_truth: str

@@ -6,7 +6,7 @@ from ColBench's cache or, if they are not cached, downloaded from the Hugging Fa
 the Hub's files and two columns of the needed row groups are downloaded; streaming with `datasets` would read all
 earlier rows and many of the pictures.
 
-`websight:PATH` takes every row of a local file, Parquet or JSON lines, or of a folder of Parquet files.
+`websight:PATH` takes every row of a local file (Parquet or JSON lines) or of a folder of Parquet files.
 
 A row's `llm_generated_idea` is the request; its `text` is the page. The random Unsplash pictures, which are no longer
 served, are replaced by the fixed URL that the official rows have.
@@ -65,10 +65,10 @@ def load(name: str, malformed: list[str] | None = None) -> list[Task]:
 
     Raises UserError if the path or the folder in COLBENCH_OFFICIAL_DIR does not exist, if the path is a folder without
     Parquet files, if the Hub cannot be reached, or if the downloaded rows cannot be written to the cache. Raises
-    DataError if rows do not fit WebSight's schema (the error names the file, the row and each difference), are missing
-    or cannot be read. If a list `malformed` is given, malformed rows are skipped and their errors are added to it.
-    DataError is then raised only if no row is left, if a Parquet file lacks a column, or if the rows of `train` or
-    `test` cannot be located, because a file is missing or damaged.
+    DataError if rows are missing, cannot be read, or do not fit WebSight's schema (the error names file, row and each
+    difference). If a list `malformed` is given, malformed rows are skipped and their errors are added to it.
+    DataError is then raised in only three cases: no row is left, a Parquet file lacks a column, or the rows of `train`
+    or `test` cannot be located because a file is missing or damaged.
     """
     start, size = SPLITS.get(name, (0, None))
     rows = _path(Path(name), malformed) if size is None else _split(name, start, size, malformed)

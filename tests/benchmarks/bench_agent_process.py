@@ -115,8 +115,8 @@ KINDS = {
     ratios=[
         Ratio(
             f"{kind} / in-process, {at_once} at once",
-            f"{kind}: CPU a turn, {at_once} at once",
-            f"in-process: CPU a turn, {at_once} at once",
+            f"{kind}: CPU per turn, {at_once} at once",
+            f"in-process: CPU per turn, {at_once} at once",
         )
         for at_once in (1, 32)
         for kind in ("own process", "isolated")
@@ -130,8 +130,8 @@ def agent_process(given: Namespace) -> Iterator[Round]:
         for kind, make in KINDS.items():
             for at_once in given.at_once:
                 cpu, wall = measure(make, given.dialogues, at_once)
-                found[f"{kind}: CPU a turn, {at_once} at once"] = Quantity(cpu, "ms")
-                found[f"{kind}: wall a turn, {at_once} at once"] = Quantity(wall, "ms")
+                found[f"{kind}: CPU per turn, {at_once} at once"] = Quantity(cpu, "ms")
+                found[f"{kind}: wall per turn, {at_once} at once"] = Quantity(wall, "ms")
             before = now()
             asyncio.run(run_dialogues(make(), 1, 1))
             found[f"{kind}: CPU to start"] = Quantity((now() - before).cpu, "s")

@@ -96,7 +96,7 @@ def load_server(given: Namespace, slots: int, client: str) -> Round:
         f"{name}: answered": Quantity(total, ""),
         f"{name}: the agent's share": Quantity(100 * answered["agent"] / total, "%"),
         f"{name}: longest wait": Quantity(max(waits), "s"),
-        f"{name}: refusals a reply": Quantity(refusals / total, ""),
+        f"{name}: refusals per reply": Quantity(refusals / total, ""),
     }
 
 

@@ -77,7 +77,9 @@ def options(parser: ArgumentParser) -> None:
     "chat-client",
     ratios=[
         *(
-            Ratio(f"{way} / openai alone, CPU", f"{way}: CPU a call", "openai alone: CPU a call")
+            Ratio(
+                f"{way} / openai alone, CPU", f"{way}: CPU per call", "openai alone: CPU per call"
+            )
             for way in ("client=aiohttp", "client=openai")
         ),
         Ratio("client=aiohttp / the ideal, wall", "client=aiohttp: wall", "ideal: wall"),
@@ -94,7 +96,7 @@ def chat_client(given: Namespace) -> Iterator[Round]:
             with served(say, DELAY) as url:
                 spent = asyncio.run(way(url, given.calls))
             found[f"{name}: wall"] = Quantity(spent.wall, "s")
-            found[f"{name}: CPU a call"] = Quantity(1000 * spent.own / given.calls, "ms")
+            found[f"{name}: CPU per call"] = Quantity(1000 * spent.own / given.calls, "ms")
         yield found
 
 

@@ -117,13 +117,13 @@ async def measure(name: str, side: Side, pictures: Sequence[bytes], rendering: R
     await side(pictures)
     spent, rendered = now() - before, rendering.rendered - rendered
     found = {
-        f"{name}: pictures a second": Quantity(len(pictures) / spent.wall, ""),
-        f"{name}: wall a picture": Quantity(1000 * spent.wall / len(pictures), "ms"),
-        f"{name}: CPU a picture": Quantity(1000 * spent.own / len(pictures), "ms"),
+        f"{name}: pictures per second": Quantity(len(pictures) / spent.wall, ""),
+        f"{name}: wall per picture": Quantity(1000 * spent.wall / len(pictures), "ms"),
+        f"{name}: CPU per picture": Quantity(1000 * spent.own / len(pictures), "ms"),
     }
     if rendered:
         rate = Quantity(rendered / spent.wall, "")
-        found[f"{name}: pages rendered a second"] = rate
+        found[f"{name}: pages rendered per second"] = rate
     return found
 
 
@@ -165,8 +165,8 @@ BARE, BATCHES, CROP = "bare loop", f"bare loop, batches of {BATCH}", "encoder, t
     ratios=[
         Ratio(
             f"times as fast as the {side}",
-            f"{side}: wall a picture",
-            f"{CROP}: wall a picture",
+            f"{side}: wall per picture",
+            f"{CROP}: wall per picture",
             better="higher",
         )
         for side in (BARE, BATCHES)
@@ -174,11 +174,11 @@ BARE, BATCHES, CROP = "bare loop", f"bare loop, batches of {BATCH}", "encoder, t
     + [
         Ratio(
             f"CPU time relative to the {BATCHES}",
-            f"{CROP}: CPU a picture",
-            f"{BATCHES}: CPU a picture",
+            f"{CROP}: CPU per picture",
+            f"{BATCHES}: CPU per picture",
         )
     ],
-    goals=[Goal(f"{CROP}: pictures a second", wanted=18, better="higher")],
+    goals=[Goal(f"{CROP}: pictures per second", wanted=18, better="higher")],
     options=options,
     needs=missing,
 )

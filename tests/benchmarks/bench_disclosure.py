@@ -145,7 +145,7 @@ def honest_round(played: Played, entries: int, seed: int) -> Round:
         found[f"{name}: explained"] = Quantity(100 * explained, "%")
         for size in SIZES:
             number = number_flagged(draw, draw, size, 0, entries, seed)
-            found[f"{name}: flagged of {size:,} tasks"] = Quantity(number, "")
+            found[f"{name}: flagged, {size:,} tasks"] = Quantity(number, "")
     return found
 
 
@@ -161,7 +161,7 @@ def power_round(played: Played, entries: int, seed: int) -> Round:
     for name, told, cheat in pairs:
         for size in SIZES:
             least = least_caught(draw_from(told), draw_from(cheat), size, entries, seed)
-            found[f"{name}: caught from, of {size:,} tasks"] = Quantity(100 * least / size, "%")
+            found[f"{name}: caught from, {size:,} tasks"] = Quantity(100 * least / size, "%")
     return found
 
 
@@ -196,7 +196,7 @@ def options(parser: ArgumentParser) -> None:
     ratios=[
         Ratio(
             f"flagged / drawn, {name}, {size:,} tasks",
-            f"{name}: flagged of {size:,} tasks",
+            f"{name}: flagged, {size:,} tasks",
             "drawn: entries",
         )
         for name in HONEST

@@ -43,7 +43,7 @@ def evaluate(number: int) -> Round:
         "eval: wall": Quantity(spent.wall, "s"),
         "eval: CPU": Quantity(spent.own + workers, "s"),
         "eval: CPU of sandbox and audits": Quantity(workers, "s"),
-        "eval: CPU a dialogue": Quantity(1000 * (spent.own + workers) / number, "ms"),
+        "eval: CPU per dialogue": Quantity(1000 * (spent.own + workers) / number, "ms"),
         "eval: peak memory": Quantity(memory, "MB"),
         "answers alone: wall": Quantity(alone.wall, "s"),
         "answers alone: CPU": Quantity(alone.own, "s"),

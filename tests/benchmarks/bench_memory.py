@@ -101,7 +101,7 @@ def measure(folder: Path) -> Round:
     write(folder / "held_out.msgpack", made.held_out)
     return {
         "critic-data: peak memory": Quantity(peak_gb(), "GB"),
-        "critic-data: memory once read": Quantity(loaded, "GB"),
+        "critic-data: peak memory after reading": Quantity(loaded, "GB"),
         "critic-data: CPU": Quantity((now() - before).own, "s"),
         "critic-data: dialogues": Quantity(len(data.train) + len(data.held_out), ""),
         "critic-data: pairs": Quantity(len(made.train), ""),

@@ -212,8 +212,8 @@ def options(parser: ArgumentParser) -> None:
         Ratio("harness / the ideal", "harness, fixed delay: wall", "ideal: wall", wanted=1.15),
         Ratio(
             "harness / the bare client, CPU",
-            "harness, fixed delay: CPU a call",
-            "bare client, fixed delay: CPU a call",
+            "harness, fixed delay: CPU per call",
+            "bare client, fixed delay: CPU per call",
         ),
         Ratio(
             "lock-step / the harness",
@@ -224,7 +224,7 @@ def options(parser: ArgumentParser) -> None:
     ],
     goals=[
         Goal("harness, fixed delay: peak memory", wanted=150),
-        Goal("harness, no delay, one core: agent turns a second", wanted=400, better="higher"),
+        Goal("harness, no delay, one core: agent turns per second", wanted=400, better="higher"),
     ],
     options=options,
     quick="fixed --dialogues 200",
@@ -252,22 +252,24 @@ def fixed_delay(given: Namespace) -> Round:
     return {
         "ideal: wall": Quantity(ideal, "s"),
         "harness, fixed delay: wall": Quantity(harness.wall, "s"),
-        "harness, fixed delay: CPU a call": Quantity(1000 * harness.cpu / (count * CALLS), "ms"),
+        "harness, fixed delay: CPU per call": Quantity(1000 * harness.cpu / (count * CALLS), "ms"),
         "harness, fixed delay: CPU of its event loop's process": Quantity(
             1000 * harness.own / (count * CALLS), "ms"
         ),
         "harness, fixed delay: peak memory": Quantity(memory, "MB"),
         "bare client, fixed delay: wall": Quantity(least.wall, "s"),
-        "bare client, fixed delay: CPU a call": Quantity(1000 * least.own / (count * CALLS), "ms"),
+        "bare client, fixed delay: CPU per call": Quantity(
+            1000 * least.own / (count * CALLS), "ms"
+        ),
     }
 
 
 def no_delay(given: Namespace) -> Round:
-    return {"harness, no delay: agent turns a second": _rate(given, None)}
+    return {"harness, no delay: agent turns per second": _rate(given, None)}
 
 
 def one_core(given: Namespace) -> Round:
-    return {"harness, no delay, one core: agent turns a second": _rate(given, 1)}
+    return {"harness, no delay, one core: agent turns per second": _rate(given, 1)}
 
 
 def _rate(given: Namespace, cores: int | None) -> Quantity:

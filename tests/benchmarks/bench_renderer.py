@@ -213,9 +213,13 @@ def missing(given: Namespace) -> str:
 
 def times_as_fast(way: str, wanted: float | None = None) -> Iterator[Ratio]:
     yield Ratio(
-        f"times as fast as {way}", f"{way}: wall a page", f"{OURS}: wall a page", "higher", wanted
+        f"times as fast as {way}",
+        f"{way}: wall per page",
+        f"{OURS}: wall per page",
+        "higher",
+        wanted,
     )
-    yield Ratio(f"CPU time relative to {way}", f"{OURS}: CPU a page", f"{way}: CPU a page")
+    yield Ratio(f"CPU time relative to {way}", f"{OURS}: CPU per page", f"{way}: CPU per page")
 
 
 @benchmark(
@@ -239,9 +243,9 @@ async def renderer(given: Namespace) -> AsyncIterator[Round]:
                 found: Round = {}
                 for name, way in [(OURS, with_renderer), *contestants]:
                     spent = await way(pages)
-                    found[f"{name}: pages a second"] = Quantity(len(pages) / spent.wall, "")
-                    found[f"{name}: wall a page"] = Quantity(1000 * spent.wall / len(pages), "ms")
-                    found[f"{name}: CPU a page"] = Quantity(1000 * spent.cpu / len(pages), "ms")
+                    found[f"{name}: pages per second"] = Quantity(len(pages) / spent.wall, "")
+                    found[f"{name}: wall per page"] = Quantity(1000 * spent.wall / len(pages), "ms")
+                    found[f"{name}: CPU per page"] = Quantity(1000 * spent.cpu / len(pages), "ms")
                 if "memory" in given.parts:
                     found |= await memory(lasting, pages, number)
                 yield found

@@ -37,7 +37,7 @@ PROCESS_ROWS = 40
 MEMORY_CANDIDATES = 2500
 HONEST = "references as answers"
 MIXED = "50% honest, 30% wrong, 19% crashing, 1% looping"
-PROCESS = f"references as answers, {PROCESS_ROWS} rows"
+PROCESS = f"references as answers, {PROCESS_ROWS} tasks"
 
 
 class Candidate(NamedTuple):
@@ -157,7 +157,7 @@ async def process_part(box: CodeSandbox, tasks: Sequence[Task]) -> Measure:
     answers = [honest(task) for task in tasks[:PROCESS_ROWS]]
     await sandboxed(both)(answers)
     sides = {
-        "a process for every test, as many at once": process_per_test,
+        "a process for every test": process_per_test,
         "sandbox": sandboxed(both),
     }
     return lambda number: compare(PROCESS, sides, answers, PROCESS_ROWS, number)
@@ -206,7 +206,7 @@ def options(parser: ArgumentParser) -> None:
 
 def times_as_fast(kind: str, quantity: str, side: str, baseline: str, **wanted: float) -> Ratio:
     """Declare a ratio: how many times as fast as the baseline a side is."""
-    name = f"{side} / {baseline}, {quantity}: {kind}"
+    name = f"{baseline} / {side}, {quantity}: {kind}"
     over, under = (f"{kind}; {each}: {quantity}" for each in (baseline, side))
     return Ratio(name, over, under, better="higher", **wanted)
 
@@ -219,9 +219,13 @@ def times_as_fast(kind: str, quantity: str, side: str, baseline: str, **wanted: 
         times_as_fast(HONEST, "wall", "sandbox, official verdict only", "serial"),
         times_as_fast(MIXED, "wall", "sandbox", "serial"),
         times_as_fast(MIXED, "CPU", "sandbox", "serial"),
-        times_as_fast(PROCESS, "wall", "sandbox", "a process for every test, as many at once"),
-        Ratio("growth of the harness", "harness: memory", "harness: memory at first"),
-        Ratio("growth of a worker", "a worker: memory", "a worker: memory at first"),
+        times_as_fast(PROCESS, "wall", "sandbox", "a process for every test"),
+        Ratio(
+            "harness memory, at the end / at first", "harness: memory", "harness: memory at first"
+        ),
+        Ratio(
+            "worker memory, at the end / at first", "a worker: memory", "a worker: memory at first"
+        ),
     ],
     options=options,
     quick="honest process --bundled --tasks 100",

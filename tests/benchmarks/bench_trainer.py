@@ -90,7 +90,7 @@ def check() -> None:
 def quantities(name: str, found: Measured) -> Round:
     return {
         f"{name}: tokens per CPU second": Quantity(found.cpu_rate, ""),
-        f"{name}: tokens a second": Quantity(found.rate, ""),
+        f"{name}: tokens per second": Quantity(found.rate, ""),
         f"{name}: memory beyond the model": Quantity(found.above / 1e9, "GB"),
         f"{name}: peak memory": Quantity(found.peak / 1e9, "GB"),
     }

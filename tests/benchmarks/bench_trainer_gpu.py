@@ -128,7 +128,7 @@ def missing(given: Namespace) -> str:
     ratios=[
         Ratio(f"ours / TRL, {quantity}", f"{OURS}: {quantity}", f"{TRL}: {quantity}", better)
         for quantity, better in (
-            ("tokens a second", "higher"),
+            ("tokens per second", "higher"),
             ("memory beyond the model", "lower"),
         )
     ],
@@ -155,7 +155,7 @@ def trainer_gpu(given: Namespace) -> Iterator[Round]:
             except subprocess.CalledProcessError as cause:
                 print(f"{name}: failed with exit code {cause.returncode}", file=sys.stderr)
                 continue
-            found[f"{name}: tokens a second"] = Quantity(result.rate, "")
+            found[f"{name}: tokens per second"] = Quantity(result.rate, "")
             found[f"{name}: memory beyond the model"] = Quantity(result.above / 1e9, "GB")
             found[f"{name}: peak memory"] = Quantity(result.peak / 1e9, "GB")
             if peak:

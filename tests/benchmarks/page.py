@@ -10,7 +10,7 @@ from records import ROOT, Book, Measured, Record, read_book
 from tables import target, with_spread, with_unit
 
 PAGE = ROOT / "docs" / "benchmarks.md"
-QUIET, BUSY = 0.2, " (wall times are provisional)"
+QUIET, BUSY = 0.2, " (wall times are unreliable)"
 """The CPU share of other programs above which wall times are unreliable, and the remark about it on the page."""
 TEMPLATE = ROOT / "docs" / "benchmarks.md.jinja"
 

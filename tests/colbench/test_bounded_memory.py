@@ -58,9 +58,9 @@ def test_a_large_comparison_lists_only_the_tasks_that_differ_most(runs):
     assert len(domain.differing) > 3
     most, other = domain.differing[1].task_id, domain.differing[2].task_id
     page = render_page(found, pair, large=2 * 2 * FEW)
-    assert f"are listed, of {len(domain.differing)};" in page
+    assert f"largest differences, out of {len(domain.differing)};" in page
     assert most in page
     assert other not in page
     whole = render_page(found, pair)
-    assert "are listed, of" not in whole
+    assert "largest differences, out of" not in whole
     assert other in whole

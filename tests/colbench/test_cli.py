@@ -377,7 +377,7 @@ def test_a_run_whose_task_file_is_gone_names_the_file_and_no_flag(here, capsys):
         assert main([command, "out"]) == 2
         assert capsys.readouterr().err == (
             f"colbench: out: the file with the run's tasks does not exist: {here}/rows.jsonl; "
-            "restore it, or copy it to rows.jsonl in this folder\n"
+            "restore it, or copy it to rows.jsonl in the current folder\n"
         )
     Path("moved.jsonl").rename("rows.jsonl")
     assert main(["report", "out"]) == 0

@@ -165,5 +165,7 @@ async def test_a_turn_is_scored_by_its_page(scorer):
 @pytest.mark.parametrize("mode", ["default", "official"])
 async def test_a_target_that_cannot_be_rendered_is_a_scorer_error(renderer, clip, mode):
     scorer = FrontendScorer(renderer, clip, [TOO_BIG], modes=(mode,))
-    with pytest.raises(ScorerError, match=r"task too-big: .*too big.*leave out or correct the task"):
+    with pytest.raises(
+        ScorerError, match=r"task too-big: .*too big.*leave out or correct the task"
+    ):
         await scorer.score(TOO_BIG, NEAR)

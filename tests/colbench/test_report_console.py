@@ -170,7 +170,7 @@ def test_the_short_report_cuts_a_word_that_is_longer_than_a_line(capsys):
 
 def test_the_time_is_labeled_as_dialogue_time(capsys):
     rollouts = [replace(rollout(0, 1.0, 0.0), started="2026-01-01T00:00:00", seconds=16.0)]
-    said = "dialogue time 16 s without starting the run and scoring"
+    said = "dialogue time 16 s does not include startup and scoring"
     assert said in " ".join(shown(rollouts).split())
     assert said in " ".join(" ".join(printed(rollouts, capsys)).split())
 

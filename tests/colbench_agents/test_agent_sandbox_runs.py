@@ -120,7 +120,7 @@ def test_an_example_agent_gives_the_same_run_in_the_sandbox(
     assert evaluate(*agent, *walls, out=str(tmp_path / "walled")) == 0
     said = capsys.readouterr().out
     assert "access  no network at all" in said
-    assert "; not set here: NO_SUCH_KEY\n" in said
+    assert "; not set in the environment: NO_SUCH_KEY\n" in said
     free, walled = (
         {rollout.task_id: rollout for rollout in read_rollouts(tmp_path / name / "rollouts.jsonl")}
         for name in ("free", "walled")

@@ -117,7 +117,7 @@ class HTTPRules:
             raise AgentError(f"no reply within {self._patience:g} s (--timeout)") from cause
 
     async def _ended(self, client: Client, scripted: Scripted) -> None:
-        """Check that the server answers the end of a dialogue; any response is accepted."""
+        """Check that the server answers the request that ends a dialogue; any response is accepted."""
         import aiohttp
 
         address = client.base_url + path_of(scripted.id)

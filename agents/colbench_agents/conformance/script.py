@@ -36,14 +36,14 @@ SEVERAL = "Holds several dialogues at a time"
 LONG_BYTES = 256 * 1024
 LONG_BYTES_WITH_PICTURES = 6 * 1024 * 1024
 NOT_CONCURRENT = "it is not `concurrent`"
-NOT_LONG = "it does not ignore the unknown field that makes a message long"
+NOT_LONG = "the check makes messages long with an unknown field, and the agent does not ignore unknown fields"
 STRANGE: dict[str, Any] = {"unheard": {"deep": [1, 2.5, None, ""]}, "of": True}
 """Fields that the protocol does not define."""
 FIXES = {
-    READY: f'Its first message is {{"type": "ready", "protocol": "{PROTOCOL}", "name": …}}.',
+    READY: f'Its first message must be {{"type": "ready", "protocol": "{PROTOCOL}", "name": …}}.',
     REPLIES: 'Answer each `messages` with one {"type": "reply", "episode": …, "content": …}.',
     NAMES: "Copy `episode` from the `messages` that the reply answers.",
-    SAME: "Keep values that change by themselves, such as times, out of name, version and "
+    SAME: "Do not put values that change by themselves, such as times, into name, version or "
     "abilities.",
     UNKNOWN: "Read only the fields you need, and skip the others.",
     LONG: "Allow lines and bodies of several MB where the JSON is read.",
@@ -52,7 +52,7 @@ FIXES = {
 
 
 class Findings:
-    """The results of rules by name; a rule is checked when its result is first requested."""
+    """The results of the checks, by the rule's name; a rule is checked when its result is first requested."""
 
     def __init__(self) -> None:
         self._found: dict[str, AgentError | EndpointError | str | None] = {}
@@ -157,7 +157,7 @@ def same(first: Ready, again: Ready) -> None:
 
 
 def padding(ready: Ready) -> str:
-    """Return a text that makes a message long: of 6 MiB if the agent accepts pictures, else of 256 KiB."""
+    """Return text that makes a message long: 6 MiB if the agent accepts pictures, else 256 KiB."""
     return "x" * (LONG_BYTES_WITH_PICTURES if ready.accepts_images else LONG_BYTES)
 
 

@@ -37,7 +37,7 @@ QUIET = 0.5
 """Seconds to listen when no output is expected."""
 LINES = 100
 """Maximum number of lines to keep from a program that does not stop writing."""
-STANDARD_ERROR = "Write messages only to standard output, and everything else to standard error."
+STANDARD_ERROR = "Write only messages to standard output, and everything else to standard error."
 
 
 class StdioRules:

@@ -44,7 +44,10 @@ class Draughtsman:
         self._max_turns = max_turns
 
     async def reply(self, dialogue: Sequence[Message]) -> Message:
-        """Return the page with all wishes so far; as the answer, if the human is satisfied or it is the last turn."""
+        """Return a message with the page after all wishes so far.
+
+        The message is the answer if the human is satisfied or the turn is the last one.
+        """
         said = [message.content for message in dialogue if message.role == "user"]
         page = design(said[0], said[1:])
         content = any(CONTENT in words for words in said[1:])

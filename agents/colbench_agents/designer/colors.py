@@ -26,7 +26,7 @@ NAMES = (
     | {"dark brown": "#4e342e"}
 )
 STEP = 0.1
-"""Share of the distance to white or black by which `mixed` moves a color that is not in `SCALES`."""
+"""Step of `mixed` for a color outside `SCALES`, as a share of the color's distance to white or black."""
 SYNONYMS = {"gray": "grey", "violet": "purple", "navy": "dark blue", "cyan": "teal"}
 
 

@@ -35,7 +35,7 @@ WORDS_FOR_SIZES = {
     "huge": 48,
 }
 CUT = 59
-"""Minimum length, in characters, at which a quotation from the middle of a text is assumed to be cut at its end."""
+"""Minimum length, in characters, of a quotation that begins with `…` and is assumed to lack the end of the text."""
 FILLER = (
     "we are committed to providing the best service to our customers, and our team is here to help"
 )
@@ -49,7 +49,7 @@ def apply(wish: Wish, page: Page) -> None:  # noqa: ARG001 - the registered func
     """Change the page as wished.
 
     A wish to change a thing that is not found has no effect, except that `Recolored` then colors the area nearest to
-    its place.
+    the wish's place.
     """
     raise TypeError(type(wish).__name__)
 
@@ -107,8 +107,8 @@ def _thing(wish: Missing, text: str) -> Thing:
 def _whole(text: str) -> str:
     """Return a text, with filler words in place of `…` at its end (`…`: the human quoted only the beginning).
 
-    The first filler word is so long that the human's next quotation of this text is cut before that word. The human
-    would then quote this text and the wanted text in the same way, and therefore quotes the part that differs instead.
+    The first filler word is so long that the human's next quotation of this text ends before that word. This text and
+    the wanted text then have the same quotation. The human therefore quotes the part in which the two texts differ.
     """
     if not text.endswith("…"):
         return text
@@ -300,7 +300,7 @@ def _across(page: Page, thing: Thing, words: str) -> None:
 
 
 def _align(page: Page, thing: Thing, align: Align) -> None:
-    """Align a text within its frame, or any other thing on the page; all links of a row move together."""
+    """Align a text within its frame, or another thing within the page; all links of a row move together."""
     if thing.kind in ("heading", "text"):
         thing.align = align
         if thing.height <= LINE_HEIGHTS[thing.size]:
@@ -318,7 +318,7 @@ def _align(page: Page, thing: Thing, align: Align) -> None:
 
 
 def _lower(page: Page, thing: Thing, by: int) -> None:
-    """Move a thing, the rest of its line and everything below them down by `by` (up if negative)."""
+    """Move a thing down by `by` (up if negative), together with the rest of its line and everything below."""
     if by:
         line = [o for o in page.contents if o.y < thing.bottom and thing.y < o.bottom]
         below = page.below(min(o.y for o in line))
@@ -336,5 +336,5 @@ def _(wish: Height, page: Page) -> None:
 
 
 def _lowest(page: Page, above: float) -> float:
-    """Return the lowest bottom edge of all things that begin above a height."""
+    """Return the lowest bottom edge among the contents that begin above the vertical position `above`."""
     return max((one.bottom for one in page.contents if one.y < above), default=0)

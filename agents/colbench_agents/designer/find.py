@@ -11,10 +11,10 @@ WRONG_SIDE = 400
 
 
 def by_text(page: Page, text: str, kind: BlockKind | None = None) -> Thing | None:
-    """Return the thing whose text equals the quoted text or begins with it; None if no text does.
+    """Return the thing whose text equals the quoted text or begins with it; None if no text fits.
 
     A quoted beginning counts only if it has more than 20 characters or ends in `…`. An equal text is preferred to a
-    beginning, and among equals a thing of the kind `kind`.
+    beginning. Among things that fit equally well, one of the kind `kind` is preferred.
     """
     ranked = [(_fit(thing, text, kind), thing) for thing in page.contents]
     rank, best = max(ranked, key=lambda pair: pair[0], default=(0, None))
@@ -22,7 +22,7 @@ def by_text(page: Page, text: str, kind: BlockKind | None = None) -> Thing | Non
 
 
 def by_place(page: Page, kind: BlockKind, place: Place) -> Thing | None:
-    """Return the thing of a kind, such as a picture, that is nearest to a place; None without a thing of this kind."""
+    """Return the thing of a kind, such as a picture, that is nearest to a place; None if the page has no such thing."""
     candidates = [thing for thing in page.things if thing.kind == kind]
     anchor = by_text(page, place.anchor) if place.anchor else None
     if anchor:

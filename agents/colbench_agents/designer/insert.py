@@ -99,8 +99,8 @@ def add_area(page: Page, area: Thing, place: Place) -> None:
 def _foot(page: Page, anchor: Thing, ground: str | None) -> float:
     """Return the y at which things below an anchor begin.
 
-    This is below the anchor or, if `ground` is given and the area behind the anchor is less than 400 pixels tall and
-    has another color, below that area.
+    This is usually below the anchor. If `ground` is given, and the area behind the anchor has another color and is
+    less than 400 pixels tall, it is below that area.
     """
     area = page.behind(anchor)
     if area and ground and area.background != ground and area.height < 400:
@@ -111,8 +111,8 @@ def _foot(page: Page, anchor: Thing, ground: str | None) -> float:
 def _head(page: Page, anchor: Thing, ground: str | None) -> float:
     """Return the y at which things above an anchor end.
 
-    This is the anchor's top or, if `ground` is given and the area behind the anchor is less than 400 pixels tall and
-    has another color, the top of that area.
+    This is usually the anchor's top. If `ground` is given, and the area behind the anchor has another color and is
+    less than 400 pixels tall, it is the top of that area.
     """
     area = page.behind(anchor)
     other = area and ground and area.background != ground and area.height < 400
@@ -228,8 +228,8 @@ def _at_spot(page: Page, new: Sequence[Thing], words: str, ground: str | None) -
 def _make_room(page: Page, thing: Thing) -> None:
     """Make room for a new thing among the things that it overlaps.
 
-    The new thing moves below those that begin above it. The others, and everything below them, then move down. A new
-    link stays where it is and moves nothing.
+    The new thing moves below the overlapped things that begin above it. The other overlapped things, and everything
+    below them, then move down. A new link stays where it is and moves nothing.
     """
     covered = [other for other in page.contents if overlap(thing, other) and other is not thing]
     if not covered or thing.kind == "link":

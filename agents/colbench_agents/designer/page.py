@@ -110,7 +110,7 @@ class Page(Struct, kw_only=True):
         self.things.sort(key=_depth)
 
     def make_backdrop(self, picture: Thing) -> None:
-        """Turn a picture into a backdrop: move the content below it up by the picture's height, onto the picture."""
+        """Turn a picture into a backdrop. Everything below the picture moves up, by the picture's height, onto it."""
         below = [one for one in self.below(picture.bottom) if one is not picture]
         self.shift(below, -picture.height)
         picture.backdrop, picture.asked = True, True

@@ -91,7 +91,8 @@ def _group(page: Page, thing: Thing, *, card: bool) -> list[Thing]:
 def _clear(page: Page, area: Thing, thing: Thing) -> None:
     """Shrink or remove an area so that a thing is outside it.
 
-    The area is removed if it has other contents both above and below the thing, or neither.
+    The part of the area above or below the thing remains if it alone has other contents. Otherwise, the whole area is
+    removed.
     """
     others = [one for one in page.contents if page.behind(one) is area and one is not thing]
     rest = [one for one in others if one.y >= thing.bottom or one.bottom <= thing.y]

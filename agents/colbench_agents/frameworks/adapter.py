@@ -1,4 +1,4 @@
-"""Code shared by all adapters. An adapter runs a conversation for each dialogue, all of them in one separate thread."""
+"""Code shared by all adapters. An adapter has one conversation per dialogue, and one thread for all of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Adapter(ABC):
         self.accepts_images: bool = getattr(own, "accepts_images", False)
         self.domains: Sequence[str] | None = getattr(own, "domains", None)
         self.answered = False
-        """True once the agent has replied in any dialogue: then its model server accepts the key and has the model."""
+        """True once the agent has replied in any dialogue. Its model server then accepts the key and has the model."""
         self._side = Side()
 
     @abstractmethod

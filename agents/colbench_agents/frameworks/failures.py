@@ -60,7 +60,7 @@ def attributed(*, answered: bool) -> Iterator[None]:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, the errors of its group, and the causes of all of them."""
+    """Yield an error, its members if it is an exception group, its cause, and so on for each of these."""
     yield error
     members = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
     for each in (*members, error.__cause__):
@@ -77,7 +77,7 @@ def server_failed(error: BaseException) -> bool:
 
 
 def _of_a_client(error: TimeoutError) -> bool:
-    """Return True if a network client raised the error, and not the agent's own code, such as `asyncio.timeout`."""
+    """Return True if a network client raised the error, False if the agent's code did (as with `asyncio.timeout`)."""
     if error.errno is not None:
         return True
     frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))

@@ -15,7 +15,7 @@ from colbench_agents.frameworks.adapter import Adapter
 
 
 class FunctionAgent(Adapter):
-    """An agent that calls a function with the dialogue and the keywords `args`.
+    """An agent that calls a function with the dialogue and the keyword arguments `args`.
 
     The dialogue is a list of `{"role": …, "content": …}`; the human's role is `user`. A sync function runs in a thread
     of its own, so it may block. All dialogues share the function, so the function must keep any state separately for

@@ -32,8 +32,8 @@ class LangGraphAgent(Adapter):
         self.graph = own.compile() if hasattr(own, "compile") else own
         if "messages" not in self.graph.channels:
             raise UserError(
-                "the state of the graph has no `messages`; pass a function that calls the graph "
-                "instead"
+                "the state of the graph has no `messages`; instead of the graph, pass a function that "
+                "calls it"
             )
 
     def converse(self, episode: Episode) -> Agent:
@@ -48,7 +48,7 @@ class _Thread:
         self._messages: list[Any] = []
         self._interrupted = False
         self._configurable = {
-            "thread_id": f"{episode.id}-{uuid4().hex}",  # the graph may remember an earlier attempt
+            "thread_id": f"{episode.id}-{uuid4().hex}",  # new, because the graph may remember an earlier attempt
             "seed": episode.seed,
             "max_turns": episode.max_turns,
         }

@@ -16,7 +16,7 @@ from colbench_agents.frameworks.adapter import Adapter, said
 class OpenAIAgentsAgent(Adapter):
     """An agent that calls `Runner.run` in every turn.
 
-    Between turns, the adapter keeps all items, including tool calls, and the last agent that spoke. The argument
+    Between turns, the adapter keeps the last agent that spoke and all items, including tool calls. The argument
     `context` of `Runner.run` is the Episode, so that dynamic instructions and tools can read `max_turns` and `seed`.
     """
 

@@ -51,7 +51,7 @@ def add_to(actions: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Check every rule and print the results. Return 1 if a rule is broken or skipped, else 0.
 
-    If the agent hangs, end the process with this exit code instead.
+    If the agent hangs, the function ends the process with this exit code instead of returning it.
     """
     from colbench.agent_isolation import find_agent, isolate
     from colbench.cli.agents.checking import Checking
@@ -86,7 +86,7 @@ def show(verdict: Verdict) -> None:
 
 
 def conclude(spec: str, checking: Checking, *, as_json: bool) -> int:
-    """Print how many rules were skipped, with the reasons, and the totals or, as JSON, everything.
+    """Print the skipped rules with the reasons, then the totals. With `as_json`, print all results as JSON instead.
 
     Return the exit code: 1 if a rule is broken or skipped, else 0.
     """

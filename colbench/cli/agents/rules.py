@@ -44,7 +44,7 @@ OTHER_FORM = re.compile(r"(AttributeError|TypeError): '(dict|Message)' object")
 LATE = "Reply faster, or set a longer --timeout."
 TOO_LONG = "Use a model with a longer context, or a shorter prompt."
 BY_KIND = {"timeout": LATE, "context": TOO_LONG}
-"""Advice for kinds of errors that need the same fix for every rule."""
+"""Advice for kinds of errors that have the same fix, whichever rule was broken."""
 REPLY_OUTSIDE = "Answer every `messages` with one `reply`, at any time during a run."
 WHOLE = "Every call gets the whole dialogue; the agent need not remember earlier calls."
 PICTURE = white_picture(256)
@@ -143,7 +143,7 @@ class AgentRules:
                 self._broken_off,
                 needs=several,
                 replies=4,
-                fix="A reply can be canceled and a request interrupted: always release resources.",
+                fix="Always release resources, because a reply can be canceled and a request can be interrupted.",
             ),
             _rule(
                 "Keeps concurrent dialogues separate",

@@ -1,8 +1,8 @@
 """`colbench tasks datasheet`: describe a task set, as Markdown.
 
-The datasheet gives the origin, license, size and hash; statistics, flaws found by running the references, and
-near-duplicates; and, for tasks of known families, the success of guessing and asking, and how well the rule-based human
-replies. All numbers are measured each time.
+The datasheet gives the origin, license, size and hash of the set. It also gives statistics, the number of
+near-duplicates, and flaws found by running the references. For tasks of known families, it adds the success of guessing
+and of asking, and how well the rule-based human replies. All numbers are measured each time.
 """
 
 from __future__ import annotations

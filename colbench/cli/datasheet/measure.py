@@ -43,8 +43,8 @@ async def measure(
 ) -> Measured:
     """Measure a task set.
 
-    Of the tasks of known families, only the first `sample` are played and used for asking the rule-based human. Of a
-    domain with slow references, only the references of the first `sample` tasks run.
+    Only the first `sample` tasks of known families are played; the questions to the rule-based human are also about
+    these tasks. In a domain whose references take long to run, only the references of the first `sample` tasks are run.
 
     `malformed`: the number of malformed rows, which is copied into the result.
     """

@@ -59,7 +59,7 @@ class Played(Struct, frozen=True, kw_only=True):
     usual: bool
     """True if the usual choices, which the interviewer assumes without asking, solve the task."""
     asked: bool
-    """True if the interviewer, allowed every question, solves the task."""
+    """True if the interviewer solves the task when it may ask every question."""
     forbidden: tuple[Forbidden, ...]
 
 

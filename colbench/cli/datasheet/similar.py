@@ -2,9 +2,9 @@
 
 The measure is the Jaccard similarity of two sets of shingles (Broder, On the resemblance and containment of documents,
 1997). The result is exact, although few pairs are compared. If the similarity of two sets is at least `t`, their rarest
-common shingle is among the rarest `n - ceil(t * n) + 1` shingles of both sets; `n` is the size of the set in question.
-Therefore, only requests that share one of these shingles are compared (Chaudhuri, Ganti, Kaushik, A primitive operator
-for similarity joins, 2006).
+common shingle is among the rarest `n - ceil(t * n) + 1` shingles of each of the two sets, where `n` is the size of that
+set. Therefore, only requests that have one of these rarest shingles in common are compared (Chaudhuri, Ganti, Kaushik,
+A primitive operator for similarity joins, 2006).
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class Keyboard:
         self._reading = True
         threading.Thread(
             target=wait, daemon=True
-        ).start()  # not in an executor: at exit, Python would wait for its threads
+        ).start()  # not in an executor: at exit, Python would wait for the executor's threads
         read = await line
         self._reading = False
         return read

@@ -34,8 +34,8 @@ HELP = {
     "/quit": ("/quit", "quit; the unfinished dialogue is not kept"),
 }
 ENDS = (
-    "An empty line ends the message. In an answer, code or a page, a line with a single dot ends it. Ctrl-D ends any "
-    "message."
+    "An empty line ends the message. If the message has an answer, code or a page, a line with a single dot ends the "
+    "message instead. Ctrl-D ends any message."
 )
 
 

@@ -55,9 +55,9 @@ def your_turn(turn: int, most: int, domain: str) -> None:
 
 
 def hidden(task: Task, *, reference: bool = True) -> None:
-    """Print the hidden decisions or, if the task has none, the hidden information unless it is just the reference.
+    """Print the hidden decisions and, if `reference` is True, the reference.
 
-    If `reference` is True, also print the reference.
+    For a task without hidden decisions, print the hidden information instead of them, unless it equals the reference.
     """
     facts = [fact.statement for fact in task.hidden.facts if not fact.stated]
     if facts:

@@ -43,8 +43,8 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="TOML file with a table [base] of settings, as in `eval --config`, and one table "
-        "[[run]] per run with the settings that the run changes and an optional `name`",
+        help="TOML file: [base] has the settings of all runs, as in `eval --config`, and a table [[run]] "
+        "for each run has the settings that differ, and optionally a `name`",
     )
     parser.add_argument(
         "--out",
@@ -113,7 +113,7 @@ def _check(out: Path) -> None:
 
 
 def _create(out: Path) -> None:
-    """Create the folder of a sweep. Raises UserError if this fails, which would also make every run fail."""
+    """Create the folder of a sweep. Raises UserError if this fails, because then every run would fail as well."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as cause:

@@ -118,6 +118,6 @@ def _require_different(path: Path, runs: Sequence[SweepRun]) -> None:
         if each in selections[:place]:
             other = names[selections.index(each)]
             raise UserError(
-                f"{path}: the runs {other} and {names[place]} have the same settings, except perhaps some that cannot "
-                "change results, such as a server's URL; change another setting, such as `seed`"
+                f"{path}: the runs {other} and {names[place]} have the same settings, or differ only in settings that "
+                "cannot change results, such as a server's URL; change another setting, such as `seed`"
             )

@@ -50,18 +50,20 @@ _BANNED = (
 def extract_code(answer: str, mode: ScoringMode) -> str:
     """Extract the Python source from an answer.
 
-    `official`: the text after the first "```python", else after the first "```", up to the next "```" or the end; the
-    whole text if it has no fence. `default`: the code in the first fence with a Python tag, else in the first fence
-    with a definition, else in the first fence, as Markdown defines fences; a tagged fence may also begin inside a line.
-    Common indentation is removed. If this code has neither a tag nor a definition, the text of `official` is used
-    instead, provided that the answer has a fence and this text has a definition. Without any fence, prose above the
-    first definition is removed.
+    `official`: the text between the first "```python" and the next "```" or the end. If the answer has no "```python",
+    the text begins after the first "```"; if it has no "```" either, the text is the whole answer.
+
+    `default`: the code in the first fence with a Python tag, else in the first fence with a definition. Fences are
+    those of Markdown, but a tagged fence may also begin inside a line. If no fence has a tag or a definition, three
+    texts are tried in this order: the `official` text, if the answer contains "```" and the text has a definition; the
+    code in the first fence; the whole answer without the prose above its first definition. Common indentation is
+    removed, except from a whole answer.
     """
     return _official(answer) if mode == "official" else _default(answer)
 
 
 def banned_text(answer: str) -> str:
-    """Return the first string in the answer that makes the released scorer give 0; "" if no such string occurs."""
+    """Return a string in the answer for which the released scorer gives 0; "" if the answer contains none."""
     return next((text for text in _BANNED if text in answer), "")
 
 
@@ -90,7 +92,7 @@ def _default(answer: str) -> str:
 def _inside(fence: re.Match[str]) -> str:
     """Return the code in a fenced block.
 
-    A closing fence at the end of a line of code counts only if no line consists of a closing fence.
+    If no line consists of a closing fence alone, the first closing fence at the end of a line of code ends the block.
     """
     code = fence["code"]
     if fence["after"] is None or fence["after"].strip(" \t\r`~"):

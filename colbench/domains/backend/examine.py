@@ -19,12 +19,12 @@ FLAWS = {
     "all calls give the same value": "an answer need not look at its arguments",
     "all calls give None": "in the official mode no answer can pass",
     "some call gives None": "in the official mode no answer can pass it",
-    "some call raises": "or does not end in time, or gives more than 1 MiB; it is left out in the default mode",
-    "some call gives another value the second time": "it is left out",
-    "some value cannot be compared": "being of an unsupported type; it is left out in the default mode",
-    "no call can be scored": "the task is in no denominator",
+    "some call raises": "or times out, or returns more than 1 MiB; this call is left out in the default mode",
+    "some call gives another value the second time": "this call is left out",
+    "some value cannot be compared": "its type is unsupported; this call is left out in the default mode",
+    "no call can be scored": "the task is left out of all means",
     "the reference does not score 1": "in the default mode",
-    "the reference does not score 1 officially": "in the official mode, the released scorer's",
+    "the reference does not score 1 officially": "in the official mode, which follows the released scorer",
 }
 """Possible flaws of a task, with explanations."""
 
@@ -32,7 +32,7 @@ FLAWS = {
 async def examine_functions(
     tasks: Sequence[Task], sandbox: CodeSandbox, done: Callable[[], None]
 ) -> Examination:
-    """Run the references of tasks in a started sandbox, and return statistics of their values and their flaws.
+    """Run the references of tasks in a started sandbox; return statistics of the values and the flaws of the tasks.
 
     `done` is called after each task.
     """
@@ -52,7 +52,7 @@ async def examine_functions(
 
 
 def _notes(values: Sequence[Sequence[bytes]]) -> Iterator[str]:
-    """Yield the share of each type of value, and a table of how many tasks have each number of different values."""
+    """Yield the share of each type of value, and a table that counts tasks by their number of different values."""
     kinds = Counter(kind(value) for each in values for value in each)
     shares = (f"{name} {percent(each / kinds.total())}" for name, each in kinds.most_common())
     yield f"Types of the values that the references return: {', '.join(shares)}."

@@ -19,7 +19,7 @@ from colbench.task import Task
 
 Standing = Literal["stable", "unstable", "unscorable"]
 Columns = tuple[tuple[CallResult, ...], ...]
-"""Three columns of results: all calls in the two namespaces of the first run, then in one of the second run."""
+"""Three columns of results for all calls: the first run in `module` and in `split`, and the second run in `module`."""
 
 
 class Expected(Struct, frozen=True, kw_only=True):
@@ -66,7 +66,7 @@ class References:
         return tuple(map(_expected, calls, *columns))
 
     async def _run(self, task: Task) -> Columns:
-        """Run the reference twice, in both namespaces and then in `module` only; return the results of all calls."""
+        """Run the reference twice: first in both namespaces, then in `module` only. Return the results of all calls."""
         source, calls = task.hidden.reference, task.hidden.tests
         first, second = await self._box.run(
             [

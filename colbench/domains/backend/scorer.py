@@ -45,7 +45,7 @@ class Validation(Struct, frozen=True, kw_only=True):
 
 
 class UnitTestScorer:
-    """A scorer of backend answers that uses a given sandbox, which must have been started.
+    """A scorer that runs backend answers in a given sandbox. The sandbox must have been started.
 
     `modes` names the verdicts to compute; computing both costs hardly more than computing one.
     """

@@ -132,7 +132,7 @@ def _unscored(task: Task, flaw: str, steady: bool = True) -> TaskCheck:
 def _worth(score: Score) -> float | None:
     """Return the lowest metric of a score; None if the score has no metrics.
 
-    In the mode `default`, it is 1 for a page compared with itself, and 0 for a missing page.
+    In the mode `default`, the result is 1 for a page compared with itself, and 0 for a missing page.
     """
     return min(score.metrics.values()) if score.metrics else score.value
 

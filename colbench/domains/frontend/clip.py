@@ -1,9 +1,9 @@
 """The CLIP encoder: turns pictures into unit vectors, in batches, on the CPU or a GPU.
 
 Pictures are decoded and resized in threads, so that scoring overlaps rendering. On the CPU, each core runs its own
-batches on one thread: pictures are independent, and OpenMP threads that wait for each other waste CPU time spinning
-while a browser is busy. On two shared cores, a single picture took 1.0 to 1.3 s of CPU time with two threads, and
-0.15 s with one.
+batches on one thread. If several OpenMP threads shared a batch, they would wait for each other while a browser is busy,
+and waiting threads waste CPU time by spinning. On two shared cores, a single picture took 1.0 to 1.3 s of CPU time with
+two threads, and 0.15 s with one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 CPU_BATCH = 16
 CUDA_BATCH = 32
 MOST_KNOWN = 4096
-"""Maximum number of pictures whose vectors are kept; enough for the targets of a test set and the running dialogues."""
+"""Maximum number of pictures whose vectors are kept; enough for a test set's targets and running dialogues' pages."""
 
 
 logger = logging.getLogger("colbench")

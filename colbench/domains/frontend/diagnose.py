@@ -57,7 +57,10 @@ async def _render() -> str:
 
 
 def _weights() -> Diagnosis:
-    """Check that the weights file exists where scoring looks for it by default. Each use checks the file's hash."""
+    """Check that the weights file exists where scoring looks for it by default.
+
+    The file's hash is not checked here, but at each use.
+    """
     file = CACHE.expanduser() / Path(ADDRESS).name
     return Diagnosis(
         what="CLIP weights",

@@ -24,9 +24,9 @@ from colbench.task import Fact, Task
 LONGEST_PAGE = 2_000_000
 """Maximum length of a page in characters; a longer page is not rendered and scores 0 in the mode `default`."""
 COPIED = 0.9
-"""Minimum share of the design's hidden token sequences that a page must contain to count as a copy."""
+"""Minimum share of the design's hidden token sequences (those that the request lacks) that a copy contains."""
 LEAST_RUNS = 20
-"""Minimum number of a design's hidden token sequences for copies to be detected; fewer can agree by chance."""
+"""Minimum number of hidden token sequences that a design needs for copies to be detected; fewer can agree by chance."""
 FENCE = re.compile(r"^[ \t]*[`~]{3}.*$", re.M)
 NO_CLIP = "needs CLIP's weights; `colbench score RUN` adds it without repeating the dialogues"
 OWN_PAGE = (
@@ -113,7 +113,7 @@ class FrontendDomain(Domain):
     human_limits = (512, 1000)
     remedy = (
         "Pass CLIP's weights with --clip-weights (and --allow-other-clip if they are not the paper's); "
-        "`pip install 'colbench[frontend]'` installs what they need"
+        "`pip install 'colbench[frontend]'` installs the packages that CLIP needs"
     )
     unjudged = "no page could be compared with its target"
     example_request = (
@@ -143,7 +143,7 @@ class FrontendDomain(Domain):
         return FrontendScorer(resources.renderer, resources.clip, resources.tasks)
 
     def keyless_human(self, resources: Resources | None) -> HumanSimulator:
-        """Return the human who compares both pages and describes the differences."""
+        """Return the human who compares the agent's page with the target and describes the differences."""
         from colbench.domains.frontend.human import PageHuman
 
         human = PageHuman()

@@ -4,10 +4,10 @@ The blocks of both pages are paired so that the sum of similarities is maximal (
 are paired by content. Pictures, areas, empty inputs and empty buttons are paired with blocks of the same kind, by
 position and size. Two blocks whose similarity is below `LEAST` are never paired.
 
-Each measure is the share of both pages that agrees: the sum of the pairs' agreements, weighted by the sizes of both
-blocks, divided by the sum of the sizes of all blocks of both pages. Design2Code takes means over the paired blocks
-only. Here, unpaired blocks count too, so that a page with just one correct block gets a low value. A block's size is
-the square root of its area, so that one large background does not outweigh the text on it.
+Each measure is the share of both pages that agrees. Each pair's agreement is multiplied by the sum of its blocks'
+sizes. The sum of these products is divided by the sum of the sizes of all blocks of both pages. Design2Code takes means
+over the paired blocks only. Here, unpaired blocks also count, so that a page with just one correct block gets a low
+value. A block's size is the square root of its area, so that one large background does not outweigh the text on it.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ MOST_TEXT = 1000
 class Agreement(Struct, frozen=True, kw_only=True):
     """The agreement of two pages. Each measure is in [0, 1]: 1 for equal pages, 0 if exactly one page is empty.
 
-    The text below each field defines the agreement of one pair of blocks, from which the measure is computed. If both
-    pages lack blocks to which `text` or `color` applies, the measure is the same as `block`.
+    The text below each field defines the agreement of one pair of blocks, from which the measure is computed. If
+    neither page has a block to which `text` (or `color`) applies, this measure has the value of `block`.
     """
 
     block: float
@@ -57,7 +57,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
     The distances are shares of the width of the wider page and of the height of the taller page.
     """
     color: float
-    """Color: one minus CIEDE2000 / 100 of the backgrounds; for text, averaged with that of the text colors."""
+    """Color: one minus CIEDE2000 / 100 of the backgrounds; for text, the mean over backgrounds and text colors."""
 
     @property
     def layout(self) -> float:
@@ -97,7 +97,7 @@ def _share(
     agreement: Callable[[Pair], float],
     otherwise: float = 1.0,
 ) -> float:
-    """Return the sum of agreement x size over the pairs, divided by the total block size; `otherwise` if that is 0."""
+    """Return the sum of agreement x size over the pairs, divided by the blocks' total size; `otherwise` if it is 0."""
     total = sum(map(_size, blocks))
     agreed = sum(agreement(pair) * (_size(pair.mine) + _size(pair.theirs)) for pair in pairs)
     return agreed / total if total else otherwise

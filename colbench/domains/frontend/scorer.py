@@ -43,10 +43,10 @@ Metrics = dict[str, float]
 
 
 class FrontendScorer:
-    """A scorer of pages that uses a given renderer, which must have been started.
+    """A scorer that renders pages with a given renderer. The renderer must have been started.
 
-    `clip`: the encoder; if None, the cosine is left out. `targets`: the tasks of the run; they give each task its
-    floor `other`, the metrics of another task's target page. `modes`: the modes to score in.
+    `clip`: the encoder; if None, the cosine is left out. `targets`: the tasks of the run; the target page of one
+    of them, scored as an answer to another task, gives that task's floor `other`. `modes`: the modes to score in.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class FrontendScorer:
         return {name: await self._compare(page, target) for name, page in pages.items() if page}
 
     async def _other(self, task: Task) -> Render | None:
-        """Return the render of the run's next different target that can be rendered; None if no such target exists."""
+        """Return the render of the run's next target that differs from this task's and can be rendered; else None."""
         hashes = [each.hash for each in self._targets]
         after = hashes.index(task.hash) + 1 if task.hash in hashes else 0
         for other in (*self._targets[after:], *self._targets[:after]):

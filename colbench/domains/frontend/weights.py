@@ -93,7 +93,7 @@ def find_weights(source: Path | None = None, *, allow_unpinned: bool = False) ->
 
 
 def fetch(address: str = ADDRESS, cache: Path = CACHE, patience: float = PATIENCE) -> Path:
-    """Return the path of the file from the URL `address` in the cache; download it with open_clip if it is missing.
+    """Return the path of the cached copy of the file at the URL `address`; download it with open_clip if necessary.
 
     Raises MissingWeightsError if the file is not cached and cannot be downloaded.
     """
@@ -110,13 +110,13 @@ def fetch(address: str = ADDRESS, cache: Path = CACHE, patience: float = PATIENC
     except (OSError, RuntimeError) as cause:
         raise MissingWeightsError(
             f"no CLIP weights: {target} does not exist and {address} cannot be fetched ({cause}); "
-            "put that file there, or pass a copy with --clip-weights"
+            "download the file yourself, and put it at that path or pass it with --clip-weights"
         ) from cause
     return target
 
 
 def _check_reachable(address: str, patience: float) -> None:
-    """Raise OSError if HF_HUB_OFFLINE is set, or if a URL answers with an error or not within `patience` seconds.
+    """Raise OSError if HF_HUB_OFFLINE is set, or if a URL gives an error or no answer within `patience` seconds.
 
     The check comes before the download because open_clip's download has no time limit.
     """

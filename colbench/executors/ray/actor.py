@@ -53,7 +53,7 @@ class NodeActor:
         await self._writer.drain()
 
     async def close(self) -> None:
-        """Close the connection to the worker, which makes it exit."""
+        """Close the connection to the worker, which makes the worker exit."""
         self._writer.write_eof()
 
     async def ended(self) -> str:

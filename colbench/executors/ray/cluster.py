@@ -101,7 +101,7 @@ def _join(flag: str, address: str) -> Cluster:
         reason = " ".join(str(cause).split()).rstrip(".") or type(cause).__name__
         raise UserError(
             f"{flag}: the cluster cannot be joined: {reason}; unless the address begins with {CLIENT}, "
-            "this machine must be one of its nodes (`ray start`)"
+            "this machine must be a node of the cluster (`ray start`)"
         ) from cause
     return Cluster(ray, flag, joined=True)
 

@@ -169,7 +169,7 @@ class RayExecutor(RemoteExecutor):
             self._tell_alone(queue, alone_since)
             await self._look()
         for start in self._starts.values():
-            start.cancel()  # those that wait for a CPU; the others have finished
+            start.cancel()  # only starts that still wait for a CPU are unfinished
 
     def _tell_alone(self, queue: CellQueue, since: float) -> None:
         """Report the wait for a node if no node takes part; stop the run if the wait exceeds `endpoint_patience`."""
@@ -231,7 +231,10 @@ async def _some(tasks: Iterable[asyncio.Task[Any]]) -> None:
 
 
 def _environment(config: RunConfig) -> dict[str, str]:
-    """Return the variables, if set, for model servers, and those that `api_key_env` or `agent_env` names."""
+    """Return the environment variables, if set, that workers on the nodes need.
+
+    These are the variables for model servers, and those that `api_key_env` and `agent_env` name.
+    """
     arguments = (config.agent_args.get("api_key_env"), config.human_args.get("api_key_env"))
     names = {*SERVER_VARIABLES, *config.agent_env, *filter(None, arguments)}
     return {str(name): os.environ[str(name)] for name in names if str(name) in os.environ}

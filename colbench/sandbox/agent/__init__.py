@@ -1,4 +1,4 @@
-"""The sandboxes of agents that run in their own process; they hide the files that contain tasks.
+"""Sandboxes that hide the files with tasks from agents that run in their own process.
 
 `AgentSandbox` (`--agent-sandbox`) also blocks the network, except for one endpoint if `--agent-endpoint` is set.
 `OpenSandbox`, the default for third-party Python agents, permits network access. Both use bubblewrap; see

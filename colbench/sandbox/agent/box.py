@@ -85,10 +85,10 @@ class Sandbox(ABC):
 class AgentSandbox(Sandbox):
     """A sandbox in which an agent can reach only one endpoint, and can see only files of the system and its own files.
 
-    The agent's own files are those that the words of its command name, and the installations of its programs; see
-    `find_view`. `endpoint`: None for no network at all. `environment`: names of environment variables that the agent
-    gets in addition to the usual ones; a file that the value of such a variable names is also the agent's own. `named`:
-    further words that may name such files.
+    The agent's own files are the files named in its command, and the installations of its programs; see `find_view`.
+    `endpoint`: None for no network at all. `environment`: names of environment variables that the agent gets in
+    addition to the usual ones; if the value of such a variable is the path of a file, this file is also the agent's
+    own. `named`: further words that may name files of the agent.
     """
 
     def __init__(
@@ -130,9 +130,9 @@ class AgentSandbox(Sandbox):
 class OpenSandbox(Sandbox):
     """A sandbox with network access, and with read-only access to every file that is not in `hidden`.
 
-    The agent gets its own /tmp, /var/tmp and /run, and does not see the files in those of the machine. `named`: words
-    that may name files of the agent, which are visible even in /tmp or a hidden checkout. `writable`: further folders
-    that the agent may write to.
+    The agent gets its own /tmp, /var/tmp and /run, and does not see the machine's folders with these names. `named`:
+    words that may name files of the agent, which are visible even in /tmp or a hidden checkout. `writable`: further
+    folders that the agent may write to.
     """
 
     def __init__(

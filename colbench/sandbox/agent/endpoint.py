@@ -27,7 +27,7 @@ class Endpoint(Struct, frozen=True):
 def read_endpoint(text: str) -> Endpoint:
     """Return the host and port in HOST:PORT or in a URL; a URL without a port has the default port of http or https.
 
-    Raises UserError if the text has neither form, or if it lacks a host or a port other than 0.
+    Raises UserError if the text has neither form, if the host is missing, or if the port is missing or 0.
     """
     address = text if "://" in text else f"//{text}"
     try:

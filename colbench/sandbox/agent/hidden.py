@@ -73,7 +73,7 @@ def find_hidden(config: RunConfig, out: Path | None) -> Hidden:
 def find_copies(hidden: Hidden, folders: Sequence[str]) -> list[str]:
     """Return further paths to hide: hard links to hidden files, and installed copies of hidden packages.
 
-    Hard links are searched for in `folders`; installed copies in the package folders of `folders` and of /usr.
+    The search covers `folders` for hard links, and the package folders of `folders` and of /usr for installed copies.
     """
     installed = [f"{each}lib*/python*/*-packages" for each in ("", "local/", "envs/*/")]
     patterns = [f"{place}/{name}" for place in installed for name in hidden.packages]
@@ -145,7 +145,7 @@ def _sources(spec: str) -> Iterator[Path]:
 
 
 def _caches() -> Iterator[Path]:
-    """Yield ColBench's cache, and the folders where it is by default, which earlier runs may have filled."""
+    """Yield ColBench's cache folder, and also the default cache folders, which earlier runs may have filled."""
     yield cache_folder()
     for folder in ("~/.cache", os.environ.get("XDG_CACHE_HOME")):
         if folder:

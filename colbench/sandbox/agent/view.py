@@ -27,18 +27,21 @@ SYSTEM = (
     "/etc/pki/tls/certs", "/etc/pki/tls/openssl.cnf", "/etc/protocols", "/etc/services", "/etc/ssl/cert.pem",
     "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/timezone",
 )  # fmt: skip
-"""Programs, libraries and settings without secrets. `agent_view.settings` returns the files for hosts and users."""
+"""Programs, libraries and settings that contain no secrets. Files such as /etc/hosts are generated instead.
+
+See `agent_view.settings`.
+"""
 _COMMON = (
     "/", "/boot", "/etc", "/home", "/media", "/mnt", "/opt", "/root", "/srv", "/tmp", "/usr", "/var", "/var/tmp",  # noqa: S108
 )  # fmt: skip
-"""Shared folders: like the home folder, none of them is shown as a whole because of a file in it."""
+"""Shared folders. If a file of the agent is directly in one of them or in the home folder, only this file is shown."""
 _NEVER = ("/dev", "/proc", "/run", "/sys")
 PRIVATE_PLACES = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - each agent has its own
 _NOT_OPEN = ("/dev", "/proc", "/run", "/tmp")  # noqa: S108 - the agent has its own
 """Top-level folders that are not shown, because an agent gets its own version of each."""
 _NAME_SERVERS = "/etc/resolv.conf"
 _SCRIPTS = 4
-"""Maximum number of programs in a chain in which the first line of each script names the next program."""
+"""Maximum length of a chain of programs, in which the first line of each script names the next program."""
 
 
 class View(Struct, frozen=True):
@@ -54,9 +57,10 @@ class View(Struct, frozen=True):
 def find_view(command: Sequence[str], named: Sequence[str], hidden: Hidden) -> View:
     """Return the files to show to an agent that `command` starts; `named` contains further possible file names.
 
-    These are system files, the programs among the words of `command` with their installations, and the files that the
-    other words and `named` name. Such a file is visible together with its folder. If the folder is shared (such as /tmp
-    or the home folder) or is a checkout with tasks, only the file is visible. Nothing inside hidden paths is visible.
+    These are system files, the programs among the words of `command` with their installations, and all files named by
+    the other words or by `named`. A named file is visible together with its folder; but if the folder is shared (such
+    as /tmp or the home folder) or is a checkout with tasks, only the file is visible. Nothing inside hidden paths is
+    visible.
     """
     programs = [program for word in command for program in _programs(word)]
     words = [*programs, *_places([*command[1:], *named])]
@@ -77,8 +81,8 @@ def find_open_view(named: Sequence[str], hidden: Hidden) -> View:
 
     The whole file tree is visible, except folders of which the agent gets its own version, such as /tmp. Some files are
     visible even there or inside hidden checkouts: those in `named`, the Python of this process, the ColBench packages
-    without tasks, the programs in `TOOLS`, and the list of name servers. So is the current folder, unless it is a
-    shared folder or in a hidden checkout.
+    without tasks, the programs in `TOOLS`, and the list of name servers. The current folder is also visible, except if
+    it is a shared folder or in a hidden checkout.
     """
     places = [place for word in _places(named) for place in _with_neighbors(word, hidden)]
     here = Path.cwd()
@@ -150,8 +154,9 @@ def _places(words: Sequence[str]) -> Iterator[Path]:
 def _shown_with(path: Path, hidden: Hidden) -> Iterator[Path]:
     """Yield the paths to show for a file or folder.
 
-    A file is shown with its folder. If this folder is shared by all or is a checkout, only the file is shown. Such a
-    folder itself is not shown. The Node.js packages in the folders above a file are also shown.
+    A file is shown with its folder; but if this folder is shared by all or is a checkout, only the file is shown. If
+    `path` itself is a shared folder or a checkout, nothing is shown. The Node.js packages in the folders above a file
+    are also shown.
     """
     real = path.resolve()
     for place in dict.fromkeys((path, real)):

@@ -30,7 +30,7 @@ from colbench.score import Score
 LIMITS = Limits(cpu_seconds=0.2, wall_seconds=0.8)
 """Limits of a call, shorter than in an evaluation because many attacks use them up."""
 BUDGET_SECONDS = 15.0
-"""Time limit of an attack: all calls in both modes at their limits, doubled for a loaded machine."""
+"""Time limit of an attack: more than twice the time that all calls of both scoring modes can take."""
 BUDGET_BYTES = 400 << 20
 """Allowed growth of the harness's memory during all attacks together."""
 _LATE = "ran out of time"
@@ -179,7 +179,7 @@ class _Lane:
                 yield f"scored {score.value} in {mode} mode"
 
     async def _harm(self) -> str:
-        """Score an honest answer, and return how it failed as a phrase; "" if it scored 1."""
+        """Score an honest answer, and return a phrase that says how it failed; "" if it scored 1."""
         try:
             score = (await self._scores(controls()[0]))["default"]
         except Exception:

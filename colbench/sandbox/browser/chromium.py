@@ -36,7 +36,7 @@ class Chromium:
         self.pid = pid
         """ID of the topmost process."""
         self.memory = 0
-        """Memory of the browser's processes in bytes at the last check; 0 before the first one."""
+        """Memory of the browser's processes in bytes at the last check; 0 before the first check."""
         self.rendered = 0
         self._playwright = playwright
         self._driver = parent_of(pid)

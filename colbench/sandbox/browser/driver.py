@@ -1,4 +1,4 @@
-"""Playwright's driver, the process that starts browsers. A cancellation never leaves a driver behind."""
+"""Playwright's driver, the process that starts browsers. If its start is canceled, the driver is stopped."""
 
 from __future__ import annotations
 

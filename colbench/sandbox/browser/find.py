@@ -77,8 +77,8 @@ def slowness(browser: Path) -> str:
     if _is_headless_shell(browser):
         return ""
     return (
-        "a full Chromium uses seven times as much CPU per page as the headless shell; install it "
-        "with `playwright install chromium-headless-shell` or the system's package "
+        "a full Chromium uses seven times as much CPU per page as the headless shell; install the "
+        "headless shell with `playwright install chromium-headless-shell` or the system's package "
         "chromium-headless-shell"
     )
 

@@ -1,4 +1,4 @@
-"""A check that a browser draws with the vendored fonts, because a browser that uses others raises no error."""
+"""A check that a browser draws with the vendored fonts. A browser that uses other fonts reports no error itself."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def check_fonts(browser: Browser) -> None:
             raise RenderError(
                 f"the browser has no usable fonts: {family} is drawn with "
                 f"{' and '.join(fonts) or 'no font'} instead of ColBench's {expected}; the browser must "
-                "be able to read ColBench's files, which snap and flatpak packages cannot"
+                "be able to read ColBench's files; browsers from snap and flatpak packages cannot"
             )
 
 

@@ -35,7 +35,9 @@ _NO_NETWORK = (
     "--host-resolver-rules=MAP * ~NOTFOUND", "--proxy-server=http://127.0.0.1:9", "--proxy-bypass-list=<-loopback>",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--dns-prefetch-disable",
 )  # fmt: skip
-"""Flags that keep a browser off the network, in case a request escapes routing and no network namespace is available.
+"""Flags that keep a browser off the network.
+
+They are needed if Playwright does not intercept a request, and no network namespace is available.
 """
 
 

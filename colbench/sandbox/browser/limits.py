@@ -11,8 +11,8 @@ _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
 _RAW = re.compile(r"<(script|style)\b.*?(?:</\1\b|\Z)", re.I | re.S)
 """Elements in which comparisons such as `a<b` look like nested tags.
 
-They are removed only to measure the depth. A page could disguise other elements as their content to evade this check,
-but the browser limits the depth, too.
+They are removed only when the depth is measured. A page could evade this check by disguising other elements as the
+content of a script or style element, but the browser also limits the depth.
 """
 _UNNESTED = frozenset((
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
@@ -37,7 +37,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     requests: int = 300
     """Maximum number of requests for pictures, stylesheets and the like."""
     wall_seconds: float = 10.0
-    """Time limit of each load of a page, including its capture. A page that exceeds it is tried again, alone."""
+    """Time limit for loading and capturing a page once. A page that is too slow is tried again in its own browser."""
     picture_height: int = 8192
     memory_bytes: int = 1_200_000_000
     """Memory limit of a browser with one page; each further concurrent page adds 100 MB."""

@@ -46,7 +46,10 @@ class Pool:
 
     @asynccontextmanager
     async def own(self) -> AsyncIterator[Chromium]:
-        """Yield a new browser for one page, one browser at a time. Raises RenderError if the browser does not start."""
+        """Yield a new browser for one page, while other callers of this method wait.
+
+        Raises RenderError if the browser does not start.
+        """
         async with self._alone:
             chromium = await self._start(1)
             try:

@@ -1,4 +1,4 @@
-"""Process information from /proc: parents, and the memory of each process without mapped files."""
+"""Process information from /proc: parents, and memory in use (mapped files do not count)."""
 
 from __future__ import annotations
 

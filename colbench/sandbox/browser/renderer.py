@@ -75,7 +75,8 @@ class Renderer:
     def environment(self) -> str:
         """The versions of everything that a picture depends on besides the page.
 
-        This is the browser, the assets with their fonts, this code, Pillow (for placeholders), and unusual limits.
+        These are the versions of the browser, the assets with their fonts, this code, and Pillow (for placeholders).
+        Limits are added if they are not the default ones.
         """
         return self._environment
 
@@ -176,7 +177,8 @@ class Renderer:
     async def _visit_alone(self, page: Prepared, window: Window) -> Sight:
         """Return a page as seen in two loads in a dedicated browser; if they differ, try again with longer pauses.
 
-        Raises TimeoutError if the page is not rendered in time, RenderError if the machine is too slow for any page.
+        Raises TimeoutError if the page is not rendered in time, VariesError if the loads differ even then, and
+        RenderError if the machine is too slow for any page.
         """
         try:
             async with self._open_pool.own() as chromium:

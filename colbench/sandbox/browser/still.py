@@ -52,9 +52,9 @@ _HOLD_STILL = """async function (within) {
 """A JavaScript function that freezes a shadow root or, without an argument, the whole document.
 
 Afterwards, finite animations have ended, and infinite animations have not begun. Content that the browser would lay out
-only when it comes into view (`content-visibility: auto`) is laid out because the function sets an `!important` style
-attribute. Only an `!important` rule of a shadow tree, for its host or slotted elements, overrides this attribute, and
-the function overrides that rule with a more specific one. Hidden content remains hidden.
+only when it comes into view (`content-visibility: auto`) is laid out, because the function sets an `!important` style
+attribute. A shadow tree can override this attribute with an `!important` rule for its host or slotted elements. The
+function overrides such a rule with a more specific one. Hidden content remains hidden.
 
 The function reads properties through prototypes and not from the document and its elements, because an element that the
 page names `fonts` or `matches` would shadow the property of the same name.

@@ -54,10 +54,10 @@ async def visit(
 ) -> Sight:
     """Load a page in two fresh contexts of this browser, and return its appearance, which must be the same in both.
 
-    Each context has its own process. In the second one, requests are answered later and in another order.
+    Each context has its own process. In the second context, requests are answered later and in another order.
     `patient`: screenshots are taken half a second apart, for a busy machine. Raises TooBigError if the page exceeds a
-    size limit, VariesError if the two contexts differ, TimeoutError if a load exceeds its time limit, and Playwright's
-    Error if the page or the browser crashes.
+    size limit, VariesError if the page looks different in the second context, TimeoutError if a load exceeds its time
+    limit, and Playwright's Error if the page or the browser crashes.
     """
     first = _Visitor(page, window, limits, pause=_PATIENCE if patient else 0.0)
     sight = await _bounded(chromium, first, first.see)
@@ -209,7 +209,7 @@ class _Visitor:
         return picture
 
     async def _answer(self, route: Route) -> None:
-        """Answer a request: serve the page itself, once, and assets; refuse everything else."""
+        """Answer a request: the first one with the page, later ones with assets; refuse requests for anything else."""
         from playwright.async_api import Error
 
         with suppress(Error):  # the page is gone

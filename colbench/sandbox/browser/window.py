@@ -45,7 +45,7 @@ _CONTENT_HEIGHT = """() => {
 }"""
 """A script that returns the height that the root element would have in Firefox.
 
-In Chromium, this element is at least as tall as the window if the page has no doctype.
+It is needed for pages without a doctype: in Chromium, their root element is at least as tall as the window.
 """
 
 

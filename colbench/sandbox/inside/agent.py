@@ -1,8 +1,8 @@
 """A program that starts an isolated agent in bubblewrap, waits for it, and exits with the agent's exit code.
 
 The program itself remains outside the sandbox. It passes SIGTERM on to the agent, and forwards the agent's connections
-to the endpoint, if one is set. It needs only the standard library. `colbench.sandbox.agent` writes the plan, which
-contains the settings of the sandbox.
+to the endpoint, if one is set. It needs only the standard library. The settings of the sandbox come from
+`colbench.sandbox.agent`, as a JSON object called the plan.
 """
 
 from __future__ import annotations

@@ -38,8 +38,9 @@ def main(cage: str, pid_file: str, program: str, *arguments: str) -> None:
 def _enter_namespaces(parent: int) -> None:
     """Fork a child as process 1 of new namespaces, and return only in the child.
 
-    The calling process waits for the child, and exits with the child's code. The child cannot see its parent. A pipe,
-    whose other end only the parent holds, tells the child if the parent died before the child set up its death signal.
+    The calling process waits for the child, and exits with the child's code. In its namespace, the child cannot look up
+    the ID of its parent. Therefore a pipe, whose other end only the parent holds, tells the child if the parent died
+    before the child set up its death signal.
     """
     user, group = os.getuid(), os.getgid()
     unshare(_NEW_USER | _NEW_PIDS | _NEW_NET)

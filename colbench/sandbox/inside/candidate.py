@@ -7,8 +7,8 @@ compile, `same` if the calls certainly have equal results in the namespaces `mod
 line per call: `value<TAB>encoded value` or `error<TAB>JSON string`. All lines are ASCII.
 
 The process is isolated before it runs the candidate's code, and exits afterwards. Its output after the first line is
-not trusted. The process knows no expected values, so the worst it can do is give wrong answers. It does not report
-times.
+not trusted. The process knows no expected values, so the worst it can do is give wrong answers. It does not measure its
+own time; the fork server does.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _split() -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _globals() -> dict[str, Any]:
-    """Return new globals. An empty module with their `__name__` is in `sys.modules`, where dataclasses look it up."""
+    """Return new globals; add an empty module with their `__name__` to `sys.modules`, where dataclasses look it up."""
     sys.modules[CANDIDATE] = ModuleType(CANDIDATE)
     return {"__name__": CANDIDATE, "__builtins__": builtins}
 

@@ -21,7 +21,7 @@ def shift_clock(seconds: float) -> None:
 class _StandIn(type):
     """A metaclass for a class that replaces its base class: `isinstance` also accepts instances of the base class.
 
-    The replacing class names its base class in `replaced`. Its subclasses behave as usual.
+    The replacing class names its base class in `replaced`. Subclasses of the replacing class behave as usual.
     """
 
     def __instancecheck__(cls, value: object) -> bool:

@@ -20,7 +20,7 @@ from types import SimpleNamespace
 from typing import Any
 
 CANDIDATE = "answer"
-"""Name of the candidate's module. Classes with this module are not importable, whatever the candidate puts into it."""
+"""Name of the candidate's module. Classes of this module never count as importable, whatever the module contains."""
 MAX_NODES = 200_000
 """Maximum number of elements in all containers of a value."""
 MAX_DEPTH = 100

@@ -1,7 +1,7 @@
 """The isolation of the fork server by the mechanisms of its tier, once, before any candidate runs.
 
-`enter` comes first; in a tier with namespaces but without bubblewrap, it moves the process into them. `confine` comes
-after the server's last import and restricts the process permanently.
+`enter` comes first. It moves the process into new namespaces if the tier uses namespaces without bubblewrap (T0b).
+`confine` comes after the server's last import, and restricts the process permanently.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 
 
 def enter(setup: dict[str, Any]) -> None:
-    """Let this process die with its parent; enter namespaces if the tier does so without bubblewrap.
+    """Let this process die with its parent; in a tier that uses namespaces without bubblewrap, enter them.
 
     Raises OSError if the kernel refuses.
     """
@@ -28,10 +28,10 @@ def enter(setup: dict[str, Any]) -> None:
 
 
 def confine(setup: dict[str, Any]) -> None:
-    """Forbid this process permanently to gain privileges, and unprivileged processes to trace it.
+    """Permanently forbid this process to gain privileges, and forbid unprivileged processes to trace it.
 
-    In the namespaces of `enter`, also drop all capabilities. With Landlock, also restrict the process to reading the
-    visible paths and packages. Raises OSError if the kernel refuses.
+    If `enter` has moved the process into namespaces, also drop all capabilities. In the tier with Landlock, also
+    restrict the process to reading the visible paths and packages. Raises OSError if the kernel refuses.
     """
     prctl(_PR_SET_DUMPABLE, 0)
     prctl(_PR_SET_NO_NEW_PRIVS, 1)

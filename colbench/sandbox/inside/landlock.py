@@ -1,8 +1,8 @@
 """Landlock: file access rules for a process without its own namespaces; see landlock(7).
 
 All file access that the kernel's Landlock version can control is refused, except reading the visible paths. Newer
-versions also refuse TCP, and signals and abstract sockets to processes outside. Landlock does not hide whether a path
-exists, or the names of the files in a hidden folder.
+versions of Landlock also refuse TCP, and contact with processes outside by signals or abstract sockets. Landlock hides
+neither the existence of a path nor the names of the files in a hidden folder.
 """
 
 from __future__ import annotations

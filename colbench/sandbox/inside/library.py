@@ -34,7 +34,7 @@ def hold_library() -> None:
     SourceFileLoader.get_data = get_data  # type: ignore[method-assign,assignment]
     importlib.import_module(
         "asyncio"
-    )  # if its extension were imported first, it would find asyncio half initialized
+    )  # before its extension `_asyncio`, which would otherwise find asyncio half initialized
     for folder in sys.path:
         for entry in Path(folder).glob("*.so") if os.path.isdir(folder) else ():
             _import_extension(entry.name)

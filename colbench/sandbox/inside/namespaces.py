@@ -28,9 +28,9 @@ _INNER_ID = 65534
 def enter(visible: list[str], hidden: list[str], packages: list[str]) -> None:
     """Move into new namespaces that contain only the visible paths, read-only.
 
-    The hidden folders, which are inside visible ones, appear empty, except for the packages. The function returns in a
-    child that is process 1 of the namespaces; this process waits for the child and exits with the child's exit code.
-    Raises OSError, which names the refused step, if the kernel refuses.
+    The hidden folders, which are inside visible ones, appear empty, except for the packages. The function returns only
+    in a child, which is process 1 of the namespaces. The calling process waits for the child, and exits with the
+    child's exit code. Raises OSError, which names the refused step, if the kernel refuses.
     """
     user, group = os.getuid(), os.getgid()
     unshare(_NEW_USER | _NEW_MOUNTS | _NEW_PIDS | _NEW_NET | _NEW_IPC | _NEW_UTS | _NEW_CGROUP)

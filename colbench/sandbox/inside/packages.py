@@ -41,7 +41,7 @@ def show_packages(names: Iterable[str], folders: Sequence[str], paths: Sequence[
 
 
 def _list_folders(folders: Sequence[str], paths: Sequence[str]) -> None:
-    """Have Python's finders cache the contents of the folders around `paths`, because Landlock forbids it later."""
+    """Have Python's finders cache the contents of the folders around `paths`; Landlock forbids listing them later."""
     known: set[str] = set()
     around = {os.path.dirname(path) for path in paths}
     while around:

@@ -27,7 +27,7 @@ _PLAIN_MODULES = frozenset((
     "collections.abc", "itertools", "functools", "heapq", "bisect", "statistics", "decimal", "fractions",
     "copy", "hashlib", "base64", "textwrap", "urllib.parse", "unicodedata", "uuid",
 ))  # fmt: skip
-"""Modules whose functions look up no variable of their caller except `__name__`, as `namedtuple` does."""
+"""Modules whose functions look up no variable of their caller, except for `__name__`, which `namedtuple` looks up."""
 _IMPORT = dis.opmap["IMPORT_NAME"]
 
 

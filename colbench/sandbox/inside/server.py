@@ -2,9 +2,9 @@
 
 The server never sees a job. The harness passes it the socket on which a job waits; the child reads the job and answers
 there, so the server's memory contains nothing of one candidate that another candidate could find. On the control
-socket, the harness first sends the setup, which the server answers with `ready` or `failed`. Then the harness sends
-`run` with the socket of each job, which the server answers with the reason why the child ended and its exit status. To
-cancel a job, the harness closes its end of the job's socket.
+socket, the harness first sends the setup, and the server answers `ready` or `failed`. For each job, the harness then
+sends `run` and the job's socket, and the server answers with the reason why the child ended and the child's exit
+status. To cancel a job, the harness closes its end of the job's socket.
 
 All calls of a child share the budget of one call: CPU time, wall-clock time, threads started. Every call that the child
 finishes has therefore stayed within the budget, whatever the child reports.
@@ -127,7 +127,7 @@ class Server:
             os._exit(0)
 
     def watch(self, child: int, connection: int) -> str:
-        """Wait for the child to end; kill it if it uses up its budget, or if a socket is closed or shut down.
+        """Wait for the child to end; kill it if it uses up its budget, or if a socket to the harness is closed.
 
         Return the reason why the child was killed; "" if the child ended by itself.
         """
@@ -156,7 +156,8 @@ class Server:
     def attend(self, ready: dict[int, int]) -> str:
         """Let a waiting thread start. Return the reason why the child must be killed; "" if it may continue.
 
-        The reason is `threads` if the child has started too many, or `hung-up` if a socket was closed or shut down.
+        The reason is `threads` if the child has started too many threads, or `hung-up` if the job's socket or the
+        control socket was closed or shut down.
         """
         if self.threads and self.threads.descriptor in ready:
             if self.threads.started == self.most_threads:
@@ -193,7 +194,7 @@ def _fork() -> int:
 
 
 def _thread_count() -> ThreadCount | None:
-    """Return a thread counter; None if that is impossible, for example because another program already counts."""
+    """Return a thread counter; None if it cannot be set up, for example if a container already has a listener."""
     try:
         return ThreadCount()
     except OSError:

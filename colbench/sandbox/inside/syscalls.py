@@ -1,4 +1,4 @@
-"""System calls that a candidate may make: name, number on x86-64, number on aarch64 (`-` if it does not exist)."""
+"""System calls that a candidate may make: name, number on x86-64, number on aarch64 (`-`: no such call)."""
 
 from __future__ import annotations
 

@@ -61,12 +61,15 @@ class Comparison(Struct, frozen=True, kw_only=True):
     """None if the domain has no success metric."""
     wins: Wins
     least_detectable: float | None
-    """The smallest true difference between the two mean values that a test at 5% detects with a power of 80%.
+    """The true difference between the entries' mean values that a test at 5% detects with a probability of 80%.
 
-    None for fewer than 6 tasks.
+    Smaller differences are detected less often. None for fewer than 6 tasks.
     """
     words: str
-    """The verdict, the difference in success (without a success metric, in value), and its p-value in a sentence."""
+    """A sentence with the verdict, the difference in success, and the p-value of this difference.
+
+    In a domain without a success metric, the sentence is about the difference in value.
+    """
 
 
 def separable(results: Results, one: str, other: str) -> bool:
@@ -101,7 +104,10 @@ class Comparisons:
         return self.view(mine, [theirs])[0]
 
     def view(self, mine: str, others: Sequence[str] | None = None) -> tuple[Comparison, ...]:
-        """Compare an entry with each of `others` (default: all others); adjust p-values for multiple comparisons."""
+        """Compare an entry with each of `others` (default: every other entry of the board).
+
+        The p-values are adjusted for the number of these comparisons.
+        """
         named = [each for each in self._bundles if each != mine] if others is None else others
         own, columns = self._bundles.index(mine), [self._bundles.index(each) for each in named]
         if not columns:

@@ -20,16 +20,16 @@ class _Turn(Struct):
 
 
 class _Trajectory(Struct):
-    """The task of a trajectory, and the part that contains the agent's usage."""
+    """The fields of a trajectory from which costs are computed."""
 
     task_id: str
     turns: tuple[_Turn, ...]
 
 
 def mean_tokens(results: Results, bundle: str) -> float | None:
-    """Return the mean number of prompt and completion tokens per dialogue; None if the tokens of any reply are unknown.
+    """Return the mean number of the agent's tokens per dialogue: prompt plus completion tokens.
 
-    A missing dialogue counts as 0 tokens.
+    Return None if the tokens of any reply are unknown. A missing dialogue counts as 0 tokens.
     """
     import numpy as np
 
@@ -42,7 +42,7 @@ def mean_cost(results: Results, bundle: str, folder: Path, lock: Lock) -> float 
 
     Return None unless the run stated a price, the bundle has a dialogue, and the tokens of every reply are known.
 
-    A missing dialogue counts as 0 dollars. `folder`: the folder of a bundle that `read_bundle` has checked.
+    A missing dialogue counts as 0 dollars. `folder`: the bundle's folder, which `read_bundle` must have checked.
     """
     price = _price(lock)
     usages = list(_usages(folder, set(results.tasks))) if price else []
@@ -62,7 +62,7 @@ def _price(lock: Lock) -> Price | None:
 
 
 def _usages(folder: Path, tasks: Collection[str]) -> Iterator[Usage | None]:
-    """Yield the agent's usage in each dialogue on these tasks; None if the usage of any of its replies is unknown."""
+    """Yield the agent's usage in each dialogue on these tasks; None for a dialogue with a reply of unknown usage."""
     decoder = msgspec.json.Decoder(_Trajectory)
     for path in sorted((folder / TRAJECTORIES).iterdir()):
         with path.open("rb") as lines:

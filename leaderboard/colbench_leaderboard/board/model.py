@@ -1,9 +1,9 @@
 """Data classes for the boards of a store.
 
 A board contains the entries of one track that can be compared: they were verified on the same tasks of one domain, and
-had the same human and turn limit.
-`standings.read_standings` reads boards from a store, and checks every file against the hash that names it;
-`standings.board_results` returns the results by task, with which `comparison.Comparisons` compares entries.
+had the same human and turn limit. `standings.read_standings` reads boards from a store, and checks the hash of every
+file that it reads. `standings.board_results` returns the results by task, and `comparison.Comparisons` uses these
+results to compare entries.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from colbench_leaderboard.verify.receipt import Finding, Level, Receipt, Summary
 
 
 class Rank(Struct, frozen=True, kw_only=True):
-    """An entry's place on a board, with the interval of the place. Boards are ranked by mean value."""
+    """An entry's place on a board, which is ranked by mean value, and the interval of the place."""
 
     place: int
     """The place, counted from 1; entries with the same mean share a place."""
@@ -25,7 +25,7 @@ class Rank(Struct, frozen=True, kw_only=True):
     high: int
     """`low` to `high` is the 95% interval of the place; see `colbench.stats.ranks.Places`."""
     words: str
-    """A phrase that names the ranks of the entries from which this entry is not separable."""
+    """A phrase about separability, such as `not separable from 2 others, at ranks 1 and 3`."""
 
 
 class Row(Struct, frozen=True, kw_only=True):
@@ -42,18 +42,24 @@ class Row(Struct, frozen=True, kw_only=True):
     agent_process: str
     """The kind of process that ran the agent, such as "in-process", or "not stated" if the bundle does not state it."""
     level: Level
-    """The verification level: V3 if the maintainers ran the system and all their runs agree, else the receipt's."""
-    rerun: str
-    """The digest of the bundle of the maintainers' last run of this system; "" if they did not run it.
+    """The verification level: V3 if the maintainers ran the system and all their runs agree with the entry.
 
-    If the results of some of their runs differ from the entry's, this is the last of those runs.
+    Otherwise, it is the level in the receipt.
+    """
+    rerun: str
+    """The digest of the bundle of one maintainers' run of this system; "" if they did not run it.
+
+    This is the last run whose results differ from the entry's or, if no results differ, the last run.
     """
     reruns: str
     """For a maintainers' run, the digest of the entry whose system was run; "" for all others."""
     flags: tuple[str, ...]
-    """Rules that flagged the entry, each once, including `rerun.differs` if a maintainers' run does not agree."""
+    """Rules that flagged the entry, each once, including `rerun.differs` if a maintainers' run disagrees with it."""
     pending: tuple[Finding, ...]
-    """Flags that a keeper must decide about before the entry has a rank; see `verify.findings.awaits_decision`."""
+    """Flags because of which the entry has no rank until a keeper (maintainer) decides about them.
+
+    See `verify.findings.awaits_decision`.
+    """
     rank: Rank | None
     """None if the entry has pending flags, is a reference line, or is a maintainers' run."""
     date: str
@@ -83,7 +89,7 @@ class Row(Struct, frozen=True, kw_only=True):
 class Ceiling(Struct, frozen=True, kw_only=True):
     """The score of an answer that equals the reference: 1 by definition (`colbench tasks validate` checks this).
 
-    It is not the ceiling of a run with `--told all`, which is an agent's score.
+    The *ceiling* in the report of a run with `--told all` is another number: the score of an agent.
     """
 
     name: str = "reference"
@@ -113,10 +119,10 @@ class Board(Struct, frozen=True, kw_only=True):
     """Unranked rows, the best first: the reference lines, and the maintainers' own runs."""
     ceiling: Ceiling
     least_detectable: float | None
-    """The smallest true difference of two means that a two-sided test at 5% detects with a power of 80%.
+    """The true difference of two entries' means that a two-sided test at 5% detects with a probability of 80%.
 
-    It is the median over all pairs of ranked entries; None if there are fewer than two ranked entries or fewer than 6
-    tasks.
+    This difference is computed for each pair of ranked entries, and the value is the median over the pairs. None if
+    there are fewer than two ranked entries or fewer than 6 tasks.
     """
 
     @property

@@ -109,7 +109,7 @@ class Results:
         return self._cells[bundle]["value"]
 
     def successes(self, bundle: str) -> Floats | None:
-        """Return 1 for each successful dialogue and 0 for every other, shape (tasks, trials).
+        """Return 1 for each successful dialogue and 0 for each other dialogue, shape (tasks, trials).
 
         Return None if the domain has no success metric.
         """
@@ -119,7 +119,7 @@ class Results:
         return None if np.isnan(found).any() else found
 
     def tokens(self, bundle: str) -> Floats:
-        """Return the agent's tokens in each dialogue, shape (tasks, trials); NaN if unknown, 0 without turns."""
+        """Return the agent's tokens in each dialogue, shape (tasks, trials); NaN if unknown, 0 if it has no turns."""
         import numpy as np
 
         cells = self._cells[bundle]
@@ -159,9 +159,9 @@ class Results:
 
 
 def make_results(domain: str, entries: Iterable[tuple[str, Iterable[CellScore]]]) -> Results:
-    """Build the results of a board from the digest and the scores of each entry.
+    """Build the results of a board; `entries` has the digest and the scores of each entry.
 
-    Raises DataError if the tasks of the entries differ, or if an entry has different numbers of trials of its tasks.
+    Raises DataError if the entries have different tasks, or if an entry has more trials of one task than of another.
     """
     bounds = get_domain(domain).primary.bounds
     results = Results((), bounds)

@@ -88,7 +88,7 @@ def _entry(store: Path, accepted: Record, current: Record) -> Entry:
         )
     with read_kept_bundle(store, current.bundle) as bundle:
         if bundle.digest != current.bundle:
-            raise DataError(f"{bundle.folder}: contains another bundle, {bundle.digest}")
+            raise DataError(f"{bundle.folder}: contains the bundle {bundle.digest} instead")
         track = bundle.submission.track
         return Entry(
             bundle=current.bundle,
@@ -103,7 +103,10 @@ def _entry(store: Path, accepted: Record, current: Record) -> Entry:
 
 
 def _kept(log: Log) -> dict[str, int]:
-    """Return the number of each bundle's last record of the decision `kept` since its acceptance."""
+    """Return, by bundle, the number of the last record with the decision `kept` since the bundle was accepted.
+
+    Bundles without such a record are left out.
+    """
     kept: dict[str, int] = {}
     for record in log.records:
         if record.decision == "kept":
@@ -172,8 +175,8 @@ class _Trust(Struct, frozen=True, kw_only=True):
 def _trust(entry: Entry, reruns: Sequence[Entry], results: Results, kept: int) -> _Trust:
     """Return the trust in an entry.
 
-    `reruns`: the maintainers' runs of its system. `kept`: the number of the last record that ranks it despite its
-    flags; 0 if no record does.
+    `reruns`: the maintainers' runs of the entry's system. `kept`: the number of the last record that ranks the entry
+    despite its flags; 0 if no such record exists.
     """
     flags = [each for each in entry.receipt.findings if each.severity == "flag"]
     current = entry.current.decision == "kept"

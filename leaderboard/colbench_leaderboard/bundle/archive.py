@@ -22,7 +22,7 @@ ARCHIVE = ".tar.gz"
 BLOCK = 512
 CHUNK = 1 << 16
 MOST_RATIO = 100
-"""Maximum ratio of the bytes unpacked so far to the packed bytes read so far, checked beyond `FREE` unpacked bytes."""
+"""Maximum ratio of the bytes unpacked so far to the packed bytes read so far; checked after `FREE` unpacked bytes."""
 FREE = 16 << 20
 """Number of unpacked bytes up to which the ratio is not checked."""
 KINDS = {
@@ -58,7 +58,7 @@ def unpack(archive: Path, folder: Path) -> None:
 
 
 def write(path: Path, files: Iterable[tuple[str, Path]], level: int = 9) -> None:
-    """Write an archive of files, given as (name, path), without times and owners.
+    """Write an archive, without times and owners, of the given files: pairs of the name in the archive and the path.
 
     With the same zlib, the same names, contents and `level` give the same bytes. `level`: compression level, 1 to 9.
     """
@@ -135,7 +135,7 @@ class Expanded:
 
 
 def _members(stream: Expanded) -> Iterator[Header]:
-    """Yield the members in order; the caller must read each one's content with `_content` before the next.
+    """Yield the members in order; the caller must read a member's content with `_content` before the next member.
 
     Raises Refused: `archive.kind`, `archive.link`, `archive.damaged`, and the rules of `Expanded`.
     """

@@ -1,4 +1,4 @@
-"""Unicode's complete table of confusable characters (UTS 39): which characters look like which others."""
+"""Unicode's complete table of confusable characters (UTS 39), which are characters that look alike."""
 
 from __future__ import annotations
 

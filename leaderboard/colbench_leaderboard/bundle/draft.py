@@ -31,7 +31,7 @@ NAMED = 5
 
 
 class Draft(NamedTuple):
-    """The contents of a bundle, the parts of the run that it omits, and how many dialogues need a warning."""
+    """The contents of a bundle, and what `pack` tells the user: omitted parts of the run, and numbers for warnings."""
 
     submission: Submission
     lock: Lock
@@ -48,12 +48,12 @@ class Draft(NamedTuple):
 def draft(run: Path, submission: Submission, *, meta: str = "submission.toml") -> Draft:
     """Return the draft of a run's bundle.
 
-    `run`: the run's folder. `meta`: the submission's file, for messages.
+    `run`: the run's folder. `meta`: the name of the submission's file, for messages.
 
     Raises DataError if the folder is not a run or the tasks have changed since the run. Raises UserError if the tasks
-    belong to several domains. Raises UserError, with all reasons, if the run mixes configurations, its `run.json` was
-    edited, dialogues are missing or unfinished, it was made with `told="all"`, it breaks the track's rules or a rule
-    for locks, or it uses a model although the submission names no model.
+    belong to several domains. Raises UserError, with all reasons, if the run mixes configurations, has an edited
+    `run.json`, has missing or unfinished dialogues, was made with `told="all"`, breaks a rule of its track or of
+    `lock_rules`, or uses a model although the submission names no model.
     """
     folder = RunFolder(run)
     record = folder.record()
@@ -69,7 +69,7 @@ def draft(run: Path, submission: Submission, *, meta: str = "submission.toml") -
     if submission.track == "standard" and (reasons := departures(lock)):
         listed = "".join(f"\n    {reason}" for reason in reasons)
         flaws.append(
-            f'it does not qualify for the track "standard"; in {meta}, set `track = "open"`:{listed}'
+            f'in {meta}, set `track = "open"`; the run does not qualify for the track "standard":{listed}'
         )
     if uses_model(lock) and not submission.models:
         flaws.append(_unnamed_model(record.config.agent, meta))
@@ -90,9 +90,10 @@ def draft(run: Path, submission: Submission, *, meta: str = "submission.toml") -
 
 
 def run_template(run: Path) -> tuple[str, str]:
-    """Return a submission.toml to fill in, whose track and model suit the run in a folder, and what to do before.
+    """Return two texts: a submission.toml to fill in, with the run's track and model, and a note on missing dialogues.
 
-    The second text says how many dialogues are missing, with the command that runs them; "" if the run is complete.
+    The note says how many dialogues are missing or unfinished, and shows the command that runs them; "" if the run is
+    complete.
     Raises DataError if the folder is not a run or the tasks have changed since the run, and UserError if the tasks
     belong to several domains.
     """
@@ -182,7 +183,7 @@ def _mixed(record: RunRecord, held: _Held) -> list[str]:
         flaws.append(f"run.json: `config` and `pins` disagree on {', '.join(changed)}")
     if held.foreign:
         flaws.append(
-            f"rollouts.jsonl: dialogues with another configuration than run.json: {held.foreign}, such "
+            f"rollouts.jsonl: dialogues whose configuration differs from that in run.json: {held.foreign}, such "
             f"as {held.foreign_one}; keep one configuration per folder"
         )
     return flaws

@@ -70,10 +70,10 @@ def _diagnosis(
 
 
 def _flaw(content: bytes) -> tuple[str, str] | None:
-    """Return the broken rule and a message if a text breaks a rule that holds for all values, else None.
+    """Return the rule that a text breaks and a message; None if the text follows the rules for all JSON files.
 
     These rules require UTF-8, valid JSON without NaN and infinite numbers, no key twice in an object, and no more
-    levels and digits than Python can parse. The schema and the canonical form are not checked.
+    levels and digits than Python can parse. The schema and the canonical form are not checked here.
     """
     flaw: tuple[str, str] | None = None
     try:

@@ -87,7 +87,7 @@ def read_file(folder: Path, name: str) -> bytes:
 
 
 def add_name(name: str, before: set[str]) -> None:
-    """Check a file's name, and add it to `before`, the set of earlier names.
+    """Check a file's name, and add the name to `before`, the set of earlier names.
 
     Raises Refused: `archive.name`, `archive.files`.
     """
@@ -109,7 +109,7 @@ def require_size(name: str, size: int) -> None:
 
 
 def manifest(folder: Path, names: Iterable[str]) -> bytes:
-    """Return the manifest of these files."""
+    """Return the content of the manifest that lists these files."""
     return b"".join(f"{_file_hash(folder, name)}  {name}\n".encode() for name in sorted(names))
 
 
@@ -124,7 +124,7 @@ def parse_manifest(content: bytes) -> dict[str, str]:
         found = MANIFEST_LINE.fullmatch(line)
         name = found[2].decode() if found else ""
         if found is None or not NAMES.fullmatch(name) or name == MANIFEST:
-            message = "not `SHA256  PATH`, where PATH is another file of a bundle"
+            message = "not `SHA256  PATH`, where PATH is a file of a bundle, but not the manifest"
             raise Refused("manifest.malformed", message, file=MANIFEST, line=number)
         if name <= before:
             message = f"{name} appears twice" if name == before else f"{name} must precede {before}"

@@ -1,4 +1,4 @@
-"""Rules for `lock.json` that are the same for every receiver, so that the packer can check them, too."""
+"""Rules for `lock.json` that do not depend on the receiver, so that `submit pack` can already check them."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ LONGEST = 300
 If a text can have several values (`JOINED`), the maximum applies to each value.
 """
 JOINED = frozenset({*VERSIONS, "browser"})
-"""Keys of texts that can have several values, if a run was resumed or merged."""
+"""Keys of texts that list several values if a run was resumed or merged and the values differed."""
 MOST_VALUES = 20
-"""Maximum number of values of such a text."""
+"""Maximum number of values that a text in `JOINED` can list."""
 FORMS = {
     "started": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)",
     "commit": r"([0-9a-f]{7,40}(-dirty)?)?",
     "python": r"\d+\.\d+\.\d+\w*\+?",
     "colbench": r"\d+(\.\d+)*[\w.+-]*",
 }
-"""Patterns that fields of the lock must match: a time in UTC, a commit, and versions; see also `JOINED`."""
+"""Patterns that every value of these fields must match (see `JOINED`): a time in UTC, a commit, and versions."""
 
 
 def size_flaws(config: RunConfig) -> Iterator[str]:
@@ -63,7 +63,7 @@ def text_flaws(lock: Lock) -> Iterator[str]:
 
 
 def _values(name: str, text: str) -> list[str]:
-    """Return the values of the lock's text with this key, from all attempts at the run."""
+    """Return the values in the text of a field of the lock: one, or several if the field's name is in `JOINED`."""
     return text.split(VALUES) if name in JOINED else [text]
 
 
@@ -76,12 +76,12 @@ def _length_flaws(name: str, values: list[str]) -> Iterator[str]:
 
 
 def uses_model(lock: Lock) -> bool:
-    """Return True if the agent's spec or its description of itself names a model."""
+    """Return True if the agent's spec, or the description that the agent gives of itself, names a model."""
     return bool(_described_model(lock)) or _agent(lock)[0] in MODELS
 
 
 def model_name(lock: Lock) -> str:
-    """Return the model that the agent names: in its spec, else in its description of itself; "" if it names none."""
+    """Return the model in the agent's spec or, if the spec has none, in the agent's description of itself; else ""."""
     kind, named = _agent(lock)
     return named.partition("@")[0] if kind in MODELS else str(_described_model(lock) or "")
 

@@ -23,16 +23,18 @@ from colbench_leaderboard.bundle.schema import BLOBS, LOCK, MANIFEST, PER_FILE, 
 from colbench_leaderboard.bundle.trajectories import to_trajectory
 
 OTHER_ARCHIVES = {".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz", ".zip", ".zst"}
-"""Suffixes of archives that cannot be written."""
+"""Suffixes of archives that `pack` refuses to write; names that end in `.tar.gz` are allowed."""
 
 
 def pack(draft: Draft, out: Path) -> str:
     """Write the bundle and return its digest; the bundle is an archive if `out` ends in `.tar.gz`, else a folder.
 
     The files are checked as a receiver checks them (see `read_bundle`), but not compared with the tasks. The bundle is
-    then moved to `out`; if `out` already is this bundle, it stays unchanged. Raises UserError if `out` cannot be
-    written, is something else, or has a suffix in `OTHER_ARCHIVES`, if the bundle seems to contain a secret, or if its
-    files break a rule. Raises DataError if `out` exists and cannot be opened.
+    then moved to `out`; if `out` already is this bundle, it stays unchanged.
+
+    Raises UserError if `out` cannot be written, has a suffix in `OTHER_ARCHIVES`, or exists but is not this bundle.
+    Raises UserError if the bundle seems to contain a secret, or if its files break a rule. Raises DataError if `out`
+    exists and cannot be opened.
     """
     if out.suffix.lower() in OTHER_ARCHIVES and not out.name.endswith(archive.ARCHIVE):
         raise UserError(

@@ -22,7 +22,7 @@ BLANK = re.compile(
 JOINERS = {"\u200c", "\u200d", "\ufe0e", "\ufe0f"}
 """Invisible characters that some scripts and emoji need; allowed in free text only."""
 ALPHABETS = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU")
-"""Alphabets that must not be mixed in a word, because some of their letters look alike."""
+"""Alphabets that must not be mixed in one word, because a letter of one can look like a letter of another."""
 MOST_MARKS = 2
 """Maximum number of combining marks on one letter."""
 POINT = "·"
@@ -100,18 +100,18 @@ def strings(value: object) -> Iterator[str]:
 
 
 def look_alike(one: str, other: str) -> bool:
-    """Return True if two names look alike, as written, in lowercase, or in uppercase."""
+    """Return True if two names look alike; each name counts as written, in lowercase, and in uppercase."""
     return not _skeletons(one).isdisjoint(_skeletons(other))
 
 
 def skeleton(name: str) -> str:
-    """Return a form of a name that is the same for all names that look alike as written; see `look_alike`.
+    """Return a key that two names share if they look alike as written (`look_alike` also compares other cases).
 
     Confusable characters (UTS 39) are unified, and so are `i` and `l`. Case, accents, spaces and signs are dropped, but
     between two digits, spaces and signs become `POINT`. A name that consists only of spaces and signs is unchanged.
     """
     seen = re.sub(r"(?<=\d)[\W_]+(?=\d)", POINT, unicodedata.normalize("NFD", name))
-    for _ in range(2):  # the character behind a compatibility form may be confusable, too
+    for _ in range(2):  # NFKD can produce characters that are themselves confusable
         seen = unicodedata.normalize("NFKD", seen.translate(prototypes()))
     seen = seen.casefold().replace("i", "l")
     return "".join(filter(_tells_apart, seen)) or name

@@ -1,8 +1,8 @@
-"""Removing private data (file paths, URLs, commands) from the published parts of a run, and finding secrets in them.
+"""Removing private data (file paths, URLs, commands) from the published parts of a run, and finding secrets there.
 
-Commands and URLs in the configuration are reduced to their kind, and file paths to file names. Arguments are published
-only if they are numbers or booleans and their names do not suggest a secret, or if they are `HARMLESS`. Everything that
-would be published is searched with `find_secret`, the last safeguard.
+In the configuration, a command or URL is reduced to its kind, and a file path to the file's name. An argument is
+published only if its name is in `HARMLESS`, or if it is a number or boolean whose name does not suggest a secret. As
+the last safeguard, `find_secret` searches everything that would be published.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ KEPT_BACK = (
     "executor",
     "human_price",
 )
-"""Fields whose values are not published: a bundle has their defaults instead."""
+"""Fields whose values are not published; a bundle has the default values of these fields instead."""
 LEFT_OUT = ("scorers",)
-"""Fields that bundles omit: they select scores, which bundles do not contain."""
+"""Fields that are omitted because they only select scores, and bundles contain no scores."""
 FILES = ("agent_prompt", "human_prompt")
 """Fields that name a file; only the hash of the file is published."""
 ROLES = ("agent", "human")
 COMMAND = "command"
-"""The key of a command line, which is removed from the published descriptions of the agent and other parts of a run."""
+"""The key of a command line; it is removed from the descriptions that the agent and other parts of a run publish."""
 SECRETIVE = re.compile(r"key|token|secret|passw|credential|auth(?!ors?(?![a-z]))", re.IGNORECASE)
 """Names of arguments and environment variables that suggest a secret; AUTHOR, as in GIT_AUTHOR_EMAIL, does not."""
 HARMLESS = {"max_tokens", "max_completion_tokens"}
@@ -137,10 +137,10 @@ def _config(config: RunConfig, left_out: list[str]) -> RunConfig:
 
 
 def _redacted(value: Any, part: str, models: Mapping[str, str], left_out: list[str]) -> Any:
-    """Return a value of the pins without private data, such as the description that the agent gave of itself.
+    """Return a value of the pins, such as the agent's description of itself, without private data.
 
     `part`: the name of the pin. `models`: the published form of each model that a spec names. If a command is removed,
-    its name is added to `left_out`.
+    `PART.command` is added to `left_out`.
     """
     if isinstance(value, str):
         return scrub(models.get(value, value))

@@ -121,7 +121,7 @@ class Lock(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def domain_package(self) -> str:
-        """The name and version of the package of the domain, as pinned; "" for a domain of ColBench itself."""
+        """The pinned name and version of the package that provides the domain; "" if ColBench itself provides it."""
         pinned = self.pins.get("domains")
         return shown(str(pinned.get(self.tasks.domain, ""))) if isinstance(pinned, dict) else ""
 
@@ -137,7 +137,7 @@ Words = str | Blob
 
 
 class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One reply of the agent and the human's reply to it, in the fields of `colbench.rollout.Turn`."""
+    """One message of the agent and the human's reply; the fields are explained in `colbench.rollout.Turn`."""
 
     raw: Words
     said: Words
@@ -147,7 +147,7 @@ class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
 
 
 class Trajectory(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One dialogue: the only one for its task and trial."""
+    """One dialogue; a bundle has at most one for each trial of a task."""
 
     task_id: str
     task_hash: Digest

@@ -1,4 +1,4 @@
-"""The file `submission.toml`, which describes a system: the questions behind its keys, a template, and a reader."""
+"""The file `submission.toml`, which describes a system: a question for each key, a template, and a reader."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ QUESTIONS = {
     "models.open_weights": "true if the model's weights can be downloaded",
     "models.license": "the model's license; may be empty",
     "disclosures.trained_on_colbench": (
-        "true if the system was trained on any task, dialogue or generator of ColBench, with or "
-        "without its test tasks"
+        "true if the system was trained on any task, dialogue or generator of ColBench, even if no "
+        "test task was used"
     ),
     "disclosures.training_notes": "what the system was trained on, if it was trained on ColBench; may be empty",
     "disclosures.human_in_the_loop": "true if a person took part in the system's replies",
@@ -112,7 +112,7 @@ def read_submission(path: Path) -> Submission:
 
 
 def submission_of(values: dict[str, Any], file: str) -> Submission:
-    """Return the submission from parsed values. Raises errors as `read_submission` does; they name `file`."""
+    """Return the submission from parsed values. Raises the errors of `read_submission`, with `file` as the name."""
     if key := score_key(values):
         raise DataError(
             f"{file}: `{key}`{_table(key)}: scores are not submitted; they are recomputed from the "
@@ -178,8 +178,8 @@ def to_toml(values: dict[str, Any]) -> str:
 def template(departures: Sequence[str] = (), model: str = "") -> str:
     """Return a submission.toml to fill in.
 
-    `departures`: why the run does not qualify for the standard track; if there are any, the file lists them, and its
-    track is `open`. `model`: the name of the agent's model; "" if it uses none.
+    `departures`: the reasons why the run does not qualify for the standard track. If there are reasons, the file lists
+    them, and its track is `open`. `model`: the name of the agent's model; "" if the agent uses no model.
     """
     return "\n".join(
         [
@@ -230,7 +230,7 @@ def _head(departures: Sequence[str]) -> list[str]:
 def _table(key: str) -> str:
     """Return a note about the table that a dotted key belongs to; "" for a key outside of tables."""
     header = HEADERS.get(key.partition(".")[0]) if "." in key else None
-    return f" (keys after {header} belong to it)" if header else ""
+    return f" (keys after {header} belong to this table)" if header else ""
 
 
 def _pairs(prefix: str, values: dict[str, Any]) -> list[str]:

@@ -1,6 +1,6 @@
 """The rules of the standard track: a whole test set, the unchanged rule-based human, 10 turns, unchanged ColBench.
 
-Answers may import only the standard library, and an unsafe sandbox must not be allowed.
+Also, answers may import only the standard library, and the run must not allow an unsafe sandbox.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ def _tasks(lock: Lock) -> Iterator[str]:
     sets = get_domain(domain).leaderboard_sets if domain in domain_names() else {}
     size = _size(source, sets)
     if size is None:
-        allowed = f"the track uses {', '.join(sets)}" if sets else "the track lacks this domain"
+        allowed = (
+            f"the track uses {', '.join(sets)}" if sets else "the track has no tasks of this domain"
+        )
         yield f"its tasks are {source!a}; {allowed}"
     elif count != size:
         yield f"it has {count} of the {size} tasks of {source}"

@@ -23,7 +23,7 @@ Read = Callable[[Blob], str]
 
 
 def to_trajectory(rollout: Rollout, write: Write) -> Trajectory:
-    """Return the trajectory of a rollout, without scores, times and token IDs; store its long texts with `write`."""
+    """Return a rollout as a trajectory, without scores, times and token IDs; `write` stores the long texts."""
 
     def words(text: str) -> Words:
         content = text.encode()

@@ -31,7 +31,7 @@ def add_to(actions: Any) -> None:
         "--head",
         metavar="SHA256|FILE",
         help="the head (the hash of the log's last line) that you saved earlier, or a file written by "
-        "`colbench leaderboard head`; the audit checks that records were only appended to the log after this head",
+        "`colbench leaderboard head`; the audit checks that the part of the log up to this head is unchanged",
     )
     parser.add_argument(
         "--signers",
@@ -42,14 +42,15 @@ def add_to(actions: Any) -> None:
     parser.add_argument(
         "--verify",
         action="store_true",
-        help="also verify the bundle of every current entry again and compare the receipts byte for byte",
+        help="also verify the bundle of every current entry again; the results must equal the stored files, "
+        "byte for byte",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument(
         "--added-since",
         metavar="COMMIT",
-        help="for pull requests: only print the digests of the entries that a branch adds since "
-        "a commit, and refuse branches that change anything else",
+        help="for pull requests: instead of auditing, print the digests of the entries that a branch adds since "
+        "this commit; a branch that changes anything else is refused",
     )
     parser.add_argument(
         "--until",
@@ -61,9 +62,9 @@ def add_to(actions: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Audit a store and print the result. Returns 1 if anything deviates from the log or a signature is not valid.
+    """Audit a store and print the result. Returns 1 if the audit finds faults (see `Audit.faults`).
 
-    With `--added-since`, only print the digests of new entries.
+    With `--added-since`, print the digests of new entries instead.
     """
     if args.added_since is not None:
         return _print_new_entries(args)
@@ -110,7 +111,7 @@ def _head(args: argparse.Namespace) -> str | None:
     """Return the hash that `--head` gives directly or in a file; None without `--head`.
 
     Raises UserError if `--head` is neither a hash nor a file. Raises DataError if the head in a file
-    is not in the log or, in a store with keepers, is not signed by any of them.
+    is not in the log or, in a store with keepers, is not signed by a keeper.
     """
     from colbench_leaderboard.store.heads import read_head, require_head, require_signed
     from colbench_leaderboard.store.log import read_log

@@ -46,8 +46,8 @@ def add_to(actions: Any) -> None:
         metavar="SOURCE",
         action="append",
         default=[],
-        help="tasks whose references are shown next to answers, such as your own copy of "
-        "official tasks; may be repeated (references of bundled tasks are always shown)",
+        help="your own copy of tasks, such as official tasks, to show their references next to the answers; may be "
+        "repeated (references of bundled tasks are always shown)",
     )
     add_config_flags(parser, only=("browser",))
     parser.set_defaults(run=run)
@@ -109,7 +109,7 @@ def _serve(site: Path, port: int | None) -> int:
 
 
 def _browser(standings: Standings, args: argparse.Namespace) -> str:
-    """Return the versions with which this machine renders pictures; "" if no board has pictures or no browser works.
+    """Return the versions of the tools that render pictures here; "" if no board has pictures or no browser works.
 
     Raises UserError if the browser that `--browser` names does not work.
     """
@@ -129,9 +129,9 @@ def _browser(standings: Standings, args: argparse.Namespace) -> str:
 
 
 def _tasks(standings: Standings, sources: list[str]) -> list[Task]:
-    """Return the tasks of each board's source if an installed domain provides it, then the tasks of `sources`.
+    """Return the tasks of the boards whose source an installed domain provides, then the tasks of `sources`.
 
-    Other sources that boards name are not read, because strangers chose them.
+    The sources of other boards are not read, because strangers chose these sources.
     """
     from colbench.plugins import resolve_tasks
     from colbench_leaderboard.bundle.tracks import own_sources

@@ -53,8 +53,8 @@ def _add_init(actions: Any) -> None:
     parser.add_argument(
         "--signers",
         metavar="FILE",
-        help="the keepers' public keys: a line for each, with a name, a space, and the content of a .pub file "
-        "(an allowed-signers file of OpenSSH); the store must then be signed",
+        help="an allowed-signers file of OpenSSH with a line for each keeper (maintainer): the name, a space, and the "
+        "content of the keeper's .pub file; with this file, an audit requires signatures",
     )
     parser.set_defaults(run=init)
 
@@ -81,8 +81,8 @@ def _add_accept(actions: Any) -> None:
     apart.add_argument(
         "--reruns",
         metavar="DIGEST",
-        help="the entry whose system you ran yourself to make this bundle; the bundle is not "
-        "ranked, and the entry gets level V3 if the results agree",
+        help="digest of the entry whose system you ran yourself to make this bundle; the bundle is not "
+        "ranked, and the entry gets level V3 if the results of the two agree",
     )
     apart.add_argument(
         "--reference-line",
@@ -115,13 +115,13 @@ def _add_remove(actions: Any) -> None:
     parser.add_argument(
         "--delete",
         action="store_true",
-        help="also delete the files of the bundle, even of an entry that was removed earlier",
+        help="also delete the files of the bundle; this also works after the entry was removed",
     )
     parser.set_defaults(run=remove)
 
 
 def _add_about_entry(actions: Any, name: str, **words: str) -> argparse.ArgumentParser:
-    """Add an action that decides about one entry, with `--reason`, and return its parser; `words`: its help texts."""
+    """Add an action that decides about one entry, and return the action's parser; `words`: the action's help texts."""
     parser: argparse.ArgumentParser = actions.add_parser(name, **words)
     parser.add_argument("store", metavar="STORE")
     parser.add_argument(
@@ -215,7 +215,7 @@ def _accept(args: argparse.Namespace, verified: Path) -> int:
     receipt = read_receipt(store, record)
     say_objections(receipt)
     _conclude(args, record)
-    if not (args.reference_line or args.reruns):  # these are never ranked
+    if not (args.reference_line or args.reruns):  # reference lines and reruns are never ranked
         say_pending(args.store, receipt)
     return 0
 
@@ -309,7 +309,7 @@ def _rescore(args: argparse.Namespace, bundle: str) -> bool:
         log = read_log(store)
         say_decision(changed, log.head)
         last = log.accepted()[bundle]
-        if not (last.reference_line or last.reruns):  # these are never ranked
+        if not (last.reference_line or last.reruns):  # reference lines and reruns are never ranked
             say_pending(args.store, outcome.receipt)
     else:
         say(f"{bundle}: unchanged")

@@ -32,7 +32,7 @@ MEANS = (
 )
 STYLES = {"refusal": "red", "flag": "yellow", "note": "dim"}
 SHOWN = 3
-"""Maximum number of findings of one rule that are shown; the receipt has more of them (`findings.MOST`)."""
+"""Maximum number of findings of one rule that are shown; the receipt has up to `findings.MOST` of them."""
 INTERVAL = 10.0
 """Minimum number of seconds between two lines of progress if the output is not a terminal."""
 
@@ -64,7 +64,7 @@ def say_objections(receipt: Receipt) -> None:
 
 
 def say_pending(store: str, receipt: Receipt) -> None:
-    """Print how to decide about an entry's flags if they keep the entry from being ranked."""
+    """Print how to decide about an entry's flags if the entry is not ranked because of them."""
     from colbench_leaderboard.verify.findings import awaits_decision
 
     if any(map(awaits_decision, receipt.findings)):
@@ -78,7 +78,7 @@ def say_pending(store: str, receipt: Receipt) -> None:
 
 def say_refusal(path: Path, refused: Refused) -> None:
     """Print why a bundle could not be read."""
-    say(f"{path}: refused; the rest was not read", "bold red")
+    say(f"{path}: refused; reading stopped at the first error", "bold red")
     say(f"  {refused}")
 
 

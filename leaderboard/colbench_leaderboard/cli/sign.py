@@ -15,8 +15,8 @@ SIGN = (
     "key. The keepers' public keys are in STORE/signers."
 )
 HEAD = (
-    "Print the head of a store's log: a few lines with the hash of the log's last line. In a signed store, they also "
-    "contain a keeper's signature, and the last signed head is printed. Publish these lines where the store's keepers "
+    "Print the head of a store's log: a few lines with the hash of the log's last line. In a signed store, print the "
+    "last head that a keeper signed, and the keeper's signature. Publish these lines where the store's keepers "
     "cannot change them. `colbench leaderboard audit STORE --head FILE` then detects a log that was rewritten or "
     "truncated."
 )
@@ -42,7 +42,7 @@ def add_key_flag(parser: Any, *, required: bool = False) -> None:
         "--key",
         metavar="FILE",
         required=required,
-        help="a keeper's SSH key, such as ~/.ssh/id_ed25519: signs the store"
+        help="a keeper's SSH key, such as ~/.ssh/id_ed25519, to sign the store with"
         + ("" if required else " after the decision"),
     )
 
@@ -84,7 +84,10 @@ def finish(args: argparse.Namespace) -> None:
 
 
 def head(args: argparse.Namespace) -> int:
-    """Print the last signed head (without one, the log's head), or write it to the file that `--out` names."""
+    """Print the last signed head or, in a store without signed heads, the log's head.
+
+    With `--out`, write the head to a file instead.
+    """
     from colbench.console import errors
     from colbench_leaderboard.store.log import read_log
     from colbench_leaderboard.store.signatures import newest_head

@@ -26,8 +26,8 @@ MOVED = {
 """Old spellings of commands, each with the command line that replaces it."""
 PACK = "Make the bundle of a run: its transcripts and pins, and your description of the system."
 PUSH = (
-    "Put a bundle on a branch of a leaderboard's repository, ready for a pull request. Nothing "
-    "leaves this machine unless --to is a URL, and then only with your consent."
+    "Put a bundle on a branch of a leaderboard's repository, ready for a pull request. If --to is a folder, nothing "
+    "leaves this machine. If --to is a URL, the branch is sent after you consent."
 )
 
 
@@ -53,8 +53,8 @@ def _add_pack(actions: Any) -> None:
     parser.add_argument(
         "--template",
         metavar="FILE",
-        help="write the questions for --meta to a new file (`-`: print them), and exit; with RUN, the file's `track` "
-        "and `models` suit the run",
+        help="write the questions for --meta to a new file (`-`: print them), and exit; with RUN, `track` and "
+        "`models` in the file suit the run",
     )
     parser.add_argument(
         "--interactive",
@@ -72,9 +72,9 @@ def _add_pack(actions: Any) -> None:
 
 
 def pack(args: argparse.Namespace) -> int:
-    """Write the bundle of a run, and print its contents.
+    """Write the bundle of a run, and print the contents of the bundle.
 
-    With `--dry-run`, only print them. With `--template`, only write the questions about the submission.
+    With `--dry-run`, only print the contents. With `--template`, only write the questions about the submission.
     """
     if args.template is not None:
         return _write_template(args.template, args.folder)
@@ -100,7 +100,7 @@ def pack(args: argparse.Namespace) -> int:
 
 
 def _write_template(file: str, run: str | None) -> int:
-    """Write or print the questions; with a run, `track`, `models` and the next steps suit this run."""
+    """Write or print the questions; if a run is given, the track, the model and the next steps are those of the run."""
     from colbench_leaderboard.bundle.draft import run_template
     from colbench_leaderboard.bundle.submission import template
 
@@ -210,7 +210,7 @@ def _add_push(actions: Any) -> None:
 
 
 def push(args: argparse.Namespace) -> int:
-    """Create a branch with the bundle; push it if `--to` is a URL, else print how to push it."""
+    """Create a branch with the bundle; push the branch if `--to` is a URL, else print how to push it."""
     from colbench_leaderboard.bundle.read import read_bundle
     from colbench_leaderboard.store import branches
     from colbench_leaderboard.store.git import shown_url

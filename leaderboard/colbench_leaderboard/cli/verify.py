@@ -47,7 +47,8 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--tasks",
         metavar="SOURCE",
-        help="your own copy of the tasks (default: the task set shipped with ColBench that the bundle names)",
+        help="your own copy of the tasks (default: the tasks that the bundle names, if ColBench or an installed "
+        "package contains them)",
     )
     parser.add_argument(
         "--replay",
@@ -111,8 +112,8 @@ def run(args: argparse.Namespace) -> int:
 def own_tasks(bundle: Bundle, source: str | None) -> list[Task]:
     """Return the tasks of `source` or, if `source` is None, of the source that the bundle names.
 
-    Raises UserError if `source` is None and no installed domain provides the bundle's source. Such a source is not
-    read, because a stranger wrote the bundle.
+    Raises UserError if `source` is None and no installed domain provides the source that the bundle names. That source
+    is not read, because a stranger wrote the bundle.
     """
     from colbench.plugins import resolve_tasks
     from colbench_leaderboard.bundle.refused import shown
@@ -216,9 +217,11 @@ def verify_for_store(
 def _matching_tasks(bundle: Bundle, run: RunConfig | None, sources: Sequence[str]) -> list[Task]:
     """Return the tasks with which to verify a bundle.
 
-    If an installed domain provides the task source that the bundle names, its tasks are returned. Otherwise, they are
-    the tasks of the first source in `sources` from which the run selects tasks with the hash in the bundle's lock.
-    `run` is the run's configuration. If it is None (invalid), the tasks of the first source are returned unchecked,
+    If an installed domain provides the task source that the bundle names, return the tasks of this source. Otherwise,
+    try each source in `sources`: select tasks as the run did, and compare their hash with the hash in the bundle's
+    lock. Return all tasks of the first source for which the two hashes are equal.
+
+    `run` is the run's configuration. If `run` is None (invalid), return the tasks of the first source unchecked,
     because the bundle is refused anyway. Raises UserError if no source provides the tasks.
     """
     from colbench.plugins import resolve_tasks
@@ -235,6 +238,6 @@ def _matching_tasks(bundle: Bundle, run: RunConfig | None, sources: Sequence[str
         if run is None or tasks_hash(selected(run, tasks, Findings())) == stated.hash:
             return tasks
     raise UserError(
-        f"--tasks: bundle {bundle.digest[:12]} cannot be verified, because none of the sources has its tasks, "
-        f"{shown(stated.source)} with the hash {shown(stated.hash)}; add --tasks with your copy of them"
+        f"--tasks: bundle {bundle.digest[:12]} cannot be verified, because none of the sources has its tasks "
+        f"({shown(stated.source)}, hash {shown(stated.hash)}); add --tasks with your copy of these tasks"
     )

@@ -33,7 +33,7 @@ class BoardView(Struct, frozen=True, kw_only=True):
     """The data of a board that all of its pages need."""
 
     title: str
-    """Title such as `Standard · Backend programming · 1,000 tasks (1a2b3c4d)`, which tells the board from all others.
+    """Unique title, such as `Standard · Backend programming · 1,000 tasks (1a2b3c4d)`.
 
     In parentheses are the first digits of the hash of the tasks. In the open track, the setting follows.
     """
@@ -72,11 +72,11 @@ def board_trail(view: BoardView) -> Trail:
 
 
 def board_page(board: Board, name: str, title: str, **data: object) -> Page:
-    """Return one of a board's pages, which the tabs of the board link to.
+    """Return a page of a board to which the board's tabs link.
 
     `name`: the name of the page's file and of its template, except that the page `index` has the template `ranking`.
-    `title`: the title, which is put before the board's title; "" for the board's title alone. `data`: further values
-    for the template.
+    `title`: the page's own title, which precedes the board's title; "" to show only the board's title. `data`: further
+    values for the template.
     """
     view = board_view(board)
     return Page(
@@ -100,15 +100,15 @@ class Line(Struct, frozen=True, kw_only=True):
 
     row: Row
     marks: tuple[str, ...]
-    """Marks that a reader must see next to the name."""
+    """Labels to show next to the entry's name; see `disclosures`."""
     pass_k: float | None
     """Pass^k, where k is the largest number of trials on the board; None if the entry has no such value."""
     numbers: Sequence[Number]
-    """Numbers for the columns of `COLUMNS` that the board has."""
+    """Numbers for those of the `COLUMNS` that the board shows."""
 
 
 class _Column(NamedTuple):
-    """A column of numbers, which the ranking shows if any row has a number."""
+    """A column of numbers; the ranking shows the column if any row has a number in it."""
 
     name: str
     field: str

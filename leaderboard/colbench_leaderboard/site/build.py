@@ -64,7 +64,7 @@ class Built(Struct, frozen=True, kw_only=True):
     files: int
     """Number of files, except pictures and the archives of bundles."""
     bytes: int
-    """Size of these files."""
+    """Total size of the counted files."""
     entries: int
     dialogues: int
 
@@ -81,9 +81,9 @@ def build(
     """Build the site of a store in a folder, replacing an earlier site.
 
     `tasks`: the tasks whose references may be shown; they are found by their hash. `renders`: the store of pictures of
-    pages; None for a site without pictures. The site shows pictures made in the environment `browser`; if `browser` is
-    empty, in the entry's environment. Raises UserError if the folder contains something other than a site or cannot be
-    written, DataError if a file does not match its hash.
+    pages; None for a site without pictures. `browser`: the environment in which the shown pictures were made; if it is
+    empty, pictures of each entry's own environment are shown. Raises UserError if the folder contains something other
+    than a site or cannot be written, DataError if a file does not match its hash.
     """
     known = {task.hash: task for task in tasks}
     with Folder(out) as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -103,7 +103,7 @@ def build(
 
 
 class Builder:
-    """A writer of the pages of one store; threads compute statistics and compress files at the same time."""
+    """A writer of the pages of one store; meanwhile, threads compute statistics and compress files."""
 
     def __init__(
         self,

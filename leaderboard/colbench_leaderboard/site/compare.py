@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MOST, LEAST = 1000, 5
-"""Maximum number of tasks on a page, which is divided among the opponents, and the minimum for each opponent."""
+"""Maximum number of tasks on a page, divided equally among the opponents, and minimum number for each opponent."""
 
 
 class Task(NamedTuple):
@@ -59,7 +59,7 @@ class DiffLine(NamedTuple):
 
 
 class Opponent(Struct, frozen=True, kw_only=True):
-    """An entry with which the page's own entry is compared, and the comparison of the two."""
+    """Another entry, and its comparison with the page's own entry."""
 
     row: Row
     found: Comparison

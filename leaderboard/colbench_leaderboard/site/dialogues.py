@@ -1,7 +1,7 @@
 """The pages of an entry's dialogues: several per page, each with answer and reference, and a list of all dialogues.
 
-Without JavaScript, a page shows its dialogues in a column. With JavaScript, it shows only the one named in the URL, or
-else the first.
+Without JavaScript, a page shows its dialogues in a column. With JavaScript, it shows one dialogue at a time, beginning
+with the dialogue that the URL names, or else the first.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ def leaves(
 ) -> Iterator[Page]:
     """Yield the pages of an entry's dialogues.
 
-    `cells`: the dialogues with their scores, in the order of the scores. `tasks`: the tasks whose reference is shown,
-    by hash. `pictures`: the pictures of answers; None if pages show no pictures.
+    `cells`: the dialogues with their scores, in the order of the scores. `tasks` maps hashes to the tasks whose
+    references are shown. `pictures`: the pictures of answers; None if pages show no pictures.
     """
     view, total = board_view(board), board.tasks * row.trials
     here = entry_folder(row.bundle)

@@ -49,7 +49,7 @@ def page(
     deltas: Sequence[Delta],
     standing: Collection[str],
 ) -> Page:
-    """Return an entry's page; `standing` contains the digests of all entries whose bundles the site offers."""
+    """Return an entry's page; `standing`: the digests of all entries whose bundles can be downloaded from the site."""
     view, other = board_view(board), row.reruns or row.rerun
     changes = {delta.record: delta for delta in deltas}
     findings = entry.receipt.findings

@@ -13,9 +13,9 @@ from colbench.errors import UserError
 from colbench_leaderboard.store.lock import held
 
 MARK = ".colbench-site"
-"""A file in every generated site; a folder that has other content, but not this file, is not overwritten."""
+"""A file in every generated site; a folder with content but without this file is never overwritten."""
 GALLERY = "gallery"
-"""The folder of pictures. Those that the new pages show are kept from the previous site instead of rendered again."""
+"""The folder of pictures. Pictures of the previous site are used again if the new pages show them."""
 
 
 class Folder:

@@ -1,4 +1,4 @@
-"""Pages and what they share: templates, style sheet, script, and a content security policy that allows only these."""
+"""Pages and what they share: templates, style sheet, script, and the policy that allows only the site's own files."""
 
 from __future__ import annotations
 

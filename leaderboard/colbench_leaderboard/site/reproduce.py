@@ -24,13 +24,13 @@ class Reproduction(Struct, frozen=True, kw_only=True):
 
     command: str
     offered: Sequence[str]
-    """Digests of the bundles that are passed to `--against` and offered by the site."""
+    """Digests of the `--against` bundles that the site offers for download."""
     removed: bool
-    """True if the command requires bundles that the site does not offer."""
+    """True if the command has `--against` bundles that the site does not offer, such as those of removed entries."""
     deleted: bool
     """True if the receipt has findings about deleted bundles, which the command cannot produce."""
     weights: bool
-    """True if the command has a flag of the scorer, such as one for weights, whose value the reader must supply."""
+    """True if the command has a flag, such as that for the scorer's weights, whose value the reader must supply."""
     digits: int | None
     """Number of decimals to which values are rounded so that all machines agree; None if they are not rounded."""
 

@@ -1,4 +1,4 @@
-"""A board's charts (quality against cost, and quality by turn), each with a table."""
+"""The charts of a board (quality against cost, and quality by turn), each with a table of its numbers."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _by_turn(board: Board) -> ByTurn | None:
             "Share of the dialogues that had succeeded by a turn; a smaller turn limit would "
             "give at least this success rate."
             if domain.success
-            else f"Mean score over the dialogues of the last {domain.noun} that the agent had shown by a turn."
+            else f"Mean score, over all dialogues, of the last {domain.noun} that the agent had shown by a turn."
         ),
         curves=[_curve(row, turns, place < NAMED) for place, row in enumerate(rows)],
         turns=turns,

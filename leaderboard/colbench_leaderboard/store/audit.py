@@ -1,7 +1,7 @@
 """Auditing a store: everything in it must be consistent with its log.
 
 Every file that the log names must exist unchanged, except the bundles that were refused or deleted, and `entries/` may
-contain no other files. With a verifier, the bundles of all current entries are also verified again, and the results
+contain no other files. With a `Verifier`, the bundles of all current entries are also verified again, and the results
 must equal the stored files byte for byte.
 """
 
@@ -48,10 +48,10 @@ from colbench_leaderboard.verify.transcripts import duplicated, of_deleted
 
 P = ParamSpec("P")
 Verifier = Callable[[Path, list[Path], tuple[Finding, ...], Path], None]
-"""A function (bundle, others, carried, out) that verifies a bundle and writes a receipt's files to the folder `out`.
+"""A function (bundle, others, carried, out) that verifies `bundle` and writes the results to the folder `out`.
 
-`others`: bundles to compare the bundle with. `carried`: see `verification.Settings`. The function raises UserError if
-this machine cannot verify the bundle, and DataError if the bundle is damaged.
+`others`: bundles whose transcripts are compared with those of `bundle`. `carried`: see `verification.Settings`. The
+function raises UserError if this machine cannot verify `bundle`, and DataError if `bundle` is damaged.
 """
 MARKS = {".gitkeep"}
 """Files in `entries/` that the log does not have to name."""
@@ -71,7 +71,7 @@ class Audit(Struct, frozen=True, kw_only=True):
     keepers: tuple[str, ...]
     """Keepers who signed heads of the log; empty if the store is unsigned."""
     faults: tuple[str, ...]
-    """Deviations from the log, and missing or invalid signatures: the file or record, and what is wrong."""
+    """The faults: deviations from the log, and missing or invalid signatures. Each names the file or record."""
 
 
 def audit(
@@ -85,10 +85,10 @@ def audit(
     """Check that everything in a store is consistent with its log, and return the result.
 
     `head`: a head saved earlier, which the log must still contain. `signers`: an allowed-signers file whose keys are
-    trusted instead of those that the store names; the store must then be signed. `verifier` verifies the bundle of each
-    current entry again; without it, each summary is only compared with its scores. `seen` is called with a stage, the
-    number of finished entries and the total. Raises DataError if the log itself is inconsistent or lacks `head`,
-    UserError if the public keys cannot be read or this machine cannot verify a bundle.
+    trusted instead of the keys in the store; the store must then be signed. `verifier` verifies the bundle of each
+    current entry again; without a verifier, each summary is compared with the stored scores. `seen` is called with a
+    stage, the number of finished entries and the total. Raises DataError if the log itself is inconsistent or lacks
+    `head`, UserError if the public keys cannot be read or this machine cannot verify a bundle.
     """
     log = read_log(store, head)
     torn = (
@@ -236,8 +236,8 @@ def _verify(store: Path, record: Record, verifier: Verifier) -> None:
     against, deleted = verified_against(store, receipt)
     if deleted:
         raise DataError(
-            f"{stored / RECEIPT}: cannot be reproduced, because it names a deleted bundle that shares transcripts "
-            f"with this one; create a new receipt with `colbench leaderboard rescore {store} --only "
+            f"{stored / RECEIPT}: cannot be reproduced, because the entry shares transcripts with a bundle that was "
+            f"deleted later; create a new receipt with `colbench leaderboard rescore {store} --only "
             f"{record.bundle[:12]} --reason …`"
         )
     with tempfile.TemporaryDirectory(prefix="colbench-audit-") as made:

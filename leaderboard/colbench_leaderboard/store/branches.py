@@ -66,7 +66,7 @@ def open_repository(to: str) -> Iterator[Path]:
 
 
 def commit_entry(bundle: Bundle, where: Path) -> Branch:
-    """Commit a bundle on a new branch, which begins at the repository's current commit.
+    """Create a branch from the repository's current commit, and commit a bundle there.
 
     Raises UserError if the branch or the entry already exists, if the repository has no commit, or if git fails.
     """
@@ -105,8 +105,8 @@ def new_entries(repository: Path, base: str, head: str = "HEAD") -> list[str]:
 
     These are the entries in commit `head`, but not in commit `base`. Raises Refused with one of the rules `change.…` if
     `head` does anything other than add bundles made of plain files. Raises UserError if `base` or `head` is not a full
-    commit hash (`head` may also be `HEAD`), or if `head` does not contain `base`: an entry of `head` could then copy an
-    entry that is only in `base`.
+    commit hash (`head` may also be `HEAD`), or if `head` does not contain `base`: an entry of `head` could then be an
+    undetected copy of an entry that is only in `base`.
     """
     for flag, commit in (("--added-since", base), ("--until", head)):
         if not COMMIT.fullmatch(commit) and (flag, commit) != ("--until", "HEAD"):
@@ -184,7 +184,7 @@ def _head(git: Git, name: str) -> str:
 
 
 def _tree(git: Git, bundle: Bundle, base: str, folder: str) -> str:
-    """Write a git tree, that of commit `base` plus the bundle, and return the hash of the new tree."""
+    """Write a git tree that adds the bundle to the tree of commit `base`, and return the hash of the new tree."""
     names = sorted(bundle.files)
     paths = "".join(f"{(bundle.folder / name).resolve()}\n" for name in names)
     if paths.count("\n") != len(names):

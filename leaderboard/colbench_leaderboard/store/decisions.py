@@ -1,7 +1,7 @@
 """Decisions about bundles: the files that each decision puts into the store, and its record in the log.
 
-Files are written first and the record last, so that a killed process leaves no record without files;
-`colbench leaderboard audit` names leftover files, and repeating the command completes the decision.
+Files are written first and the record last, so that a killed process leaves no record without files. After a kill,
+repeating the command of the decision completes the decision; `colbench leaderboard audit` names the leftover files.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def accept(
 
     `bundle`: a folder or a `.tar.gz`. `verified`: the folder with the bundle's receipt. `reference_line`: True to show
     the entry unranked, for comparison. `reruns`: the digest of the entry whose system the keepers ran again to make
-    this bundle; "" if the bundle is not a rerun. At most one of the two may be set.
+    this bundle; "" if the bundle is not a rerun. At most one of `reference_line` and `reruns` may be set.
 
-    Raises UserError if the receipt refuses the bundle, belongs to another bundle or covers only a sample, or if the
-    bundle is already on a board. Raises UserError if `reruns` is not a current entry of the same board or, without
-    `reruns`, if the system's name looks like the name of an entry on that board. Raises DataError if a file is missing
-    or invalid, or if both `reference_line` and `reruns` are set.
+    Raises UserError if the receipt refuses the bundle, belongs to another bundle or was made with a replay of only some
+    dialogues, or if the bundle is already on a board. Raises UserError if `reruns` is not a current entry of the same
+    board or, without `reruns`, if the system's name looks like the name of an entry on that board. Raises DataError if
+    a file is missing or invalid, or if both `reference_line` and `reruns` are set.
     """
     with writing(store) as log, read_bundle(bundle) as found:
         require_latest(log.log, found.digest, "accepted")
@@ -72,7 +72,7 @@ def accept(
 
 
 def refuse(store: Path, bundle: Path, verified: Path, reason: str) -> Record:
-    """Record that a bundle is refused, and why, and return the record; keep only the files of its verification.
+    """Record that a bundle is refused, and why, and return the record; store the receipt's files, but not the bundle.
 
     `bundle`: a folder or a `.tar.gz`; `verified`: the folder with the bundle's receipt. Raises UserError if the receipt
     belongs to another bundle, if the bundle is on a board, or if `reason` is not valid. Raises DataError if a file is
@@ -132,8 +132,8 @@ def rescore(store: Path, bundle: str, verified: Path, reason: str) -> Record | N
 
     `verified`: the folder with the entry's new receipt. If the receipt is unchanged, nothing is recorded, and None is
     returned. Raises UserError if the new rules refuse the bundle, if the bundle is not on a board, if the receipt
-    belongs to another bundle or covers only a sample, or if `reason` is not valid. Raises DataError if a file is
-    missing or invalid.
+    belongs to another bundle or was made with a replay of only some dialogues, or if `reason` is not valid. Raises
+    DataError if a file is missing or invalid.
     """
     require_reason(reason)
     with writing(store) as log:
@@ -150,11 +150,11 @@ def rescore(store: Path, bundle: str, verified: Path, reason: str) -> Record | N
 
 
 def keep(store: Path, bundle: str, reason: str) -> Record:
-    """Record that an entry is ranked despite the flags of its current receipt and differing reruns, and why.
+    """Record that an entry is ranked, and why, despite flags in its current receipt or reruns with other results.
 
     For flags, the decision holds until the entry gets another receipt. For reruns, it holds until the results of a
-    later rerun differ significantly. Raises UserError unless the entry is on a board and has a flag that needs a
-    decision or was rerun, or if `reason` is not valid.
+    later rerun differ significantly from the entry's. Raises UserError if the entry is not on a board, if it has no
+    flag that needs a decision and was not rerun, or if `reason` is not valid.
     """
     require_reason(reason)
     with writing(store) as log:
@@ -183,9 +183,9 @@ def require_reason(reason: str, flag: str = "--reason") -> None:
 
 
 def require_compared(bundle: Path, verified: Path, against: Sequence[Path]) -> None:
-    """Raise UserError unless a bundle's receipt reports all transcripts that the bundle shares with other bundles.
+    """Raise UserError unless a bundle's receipt has every finding about transcripts shared with current entries.
 
-    `verified`: the folder of the receipt. `against`: the folders of the other bundles.
+    `verified`: the folder of the receipt. `against`: the folders of the current entries' bundles.
     """
     with read_bundle(bundle) as found:
         findings, transcripts = Findings(), Transcripts(found.digest, against)
@@ -222,8 +222,8 @@ def _require_same_board(
         flaw = f"has {setting}, but this bundle has {placement.setting(bundle.lock)}"
     if flaw:
         raise UserError(
-            f"--reruns: entry {other[:12]} {flaw}, so they would be on different boards and not compared; rerun the "
-            "system on the tasks, in the track, and with the human and turn limit of the entry"
+            f"--reruns: entry {other[:12]} {flaw}, so the rerun would be on another board than the entry; rerun the "
+            "system on the entry's tasks, in its track, and with its human and turn limit"
         )
 
 
@@ -258,7 +258,7 @@ def _keep_bundle(store: Path, bundle: Bundle) -> None:
     folder = bundle_folder(store, bundle.digest)
     if folder.exists():
         if (existing := read_bundle(folder).digest) != bundle.digest:
-            raise DataError(f"{folder}: contains another bundle, {existing}")
+            raise DataError(f"{folder}: contains the bundle {existing} instead")
         return
     part = _part(folder)
     for name in sorted(bundle.files):

@@ -1,4 +1,4 @@
-"""Heads of the log (the hash of its last record), which keepers sign and publish so that a rewritten log is detected.
+"""Heads of the log (a head is the hash of the last record), which keepers sign and publish to reveal a rewritten log.
 
     STORE/heads/N.txt    the head after record N, and the signature of a keeper
 
@@ -106,7 +106,7 @@ def read_heads(store: Path) -> list[Head]:
 
 
 def require_head(log: Log, head: Head, name: str) -> None:
-    """Raise DataError unless a log begins with the records that a head covers, and has the head's time.
+    """Raise DataError unless a log begins with the records that a head covers, and the last of them has its time.
 
     `name`: the head's name in errors.
     """
@@ -122,8 +122,8 @@ def require_head(log: Log, head: Head, name: str) -> None:
         )
     if log.records[head.records - 1].time != head.time:
         raise DataError(
-            f"{name}: gives the time of record {head.records} of the log as {head.time}, but the log "
-            f"gives it as {log.records[head.records - 1].time}"
+            f"{name}: states that record {head.records} of the log has the time {head.time}, but the log "
+            f"has {log.records[head.records - 1].time}"
         )
 
 

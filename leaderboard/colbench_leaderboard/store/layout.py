@@ -5,9 +5,9 @@
     STORE/entries/DIGEST/verified/RECEIPT/   the files of `verify.receipt`; RECEIPT is the SHA-256 of its receipt.json
     STORE/signers, STORE/heads/              only if the keepers sign: see `signatures`
 
-The site is built from the log and from the files that it names by hash; `entries/` contains no others but `.gitkeep`.
-Files of entries are never rewritten: a rescored entry gets another folder in `verified/`, and earlier ones are kept. A
-refused entry has no `bundle/`; nor does a removed entry if its record says that its files were deleted.
+The site is built from the log and from the files that the log names by hash; apart from `.gitkeep`, `entries/` contains
+only these files. Files of entries are never rewritten: a rescored entry gets another folder in `verified/`, and the
+earlier folders stay. `bundle/` is missing for refused entries, and for removed entries whose record has `deleted`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ADDRESS = 12
 """Number of leading digits of a digest that identify an entry on the site; they are unique among accepted bundles."""
 Decision = Literal["accepted", "refused", "removed", "rescored", "kept"]
 STANDING: tuple[Decision, ...] = ("accepted", "rescored", "kept")
-"""Decisions after which a bundle is on a board; the record of the last such decision names the current receipt."""
+"""Decisions after which a bundle is on a board; the bundle's last record then names the current receipt."""
 
 
 DigestOrNone = Annotated[str, Meta(pattern=r"^([0-9a-f]{64})?$")]
@@ -55,8 +55,8 @@ class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     reruns: DigestOrNone = ""
     """For an accepted rerun: the digest of the entry whose system the maintainers ran again.
 
-    "" for all others. The rerun is not ranked. If the results of all reruns agree with those of that entry, the entry
-    has verification level V3.
+    "" in all other records. The rerun is not ranked. If the results of all reruns agree with those of that entry, the
+    entry has verification level V3.
     """
     deleted: bool = False
     """For removed entries: True if the bundle's files were deleted."""

@@ -46,7 +46,7 @@ class Log(Struct, frozen=True, kw_only=True):
     head: str
     """SHA-256 of the last line; `FIRST` if the log is empty."""
     torn: bool
-    """True if an incomplete line follows the last line; it is not part of the log."""
+    """True if an incomplete line follows the last line; the incomplete line is not part of the log."""
 
     def head_after(self, number: int) -> str:
         """Return the SHA-256 of the line of record `number`, from 1 to the number of records."""
@@ -190,7 +190,7 @@ def time_now() -> str:
 
 
 class LogWriter:
-    """A log locked by this process; records are on disk when `append` returns."""
+    """A log that this process has locked to append records; a record is on disk when `append` returns."""
 
     def __init__(self, path: Path, file: int) -> None:
         self._path, self._file = path, file
@@ -266,11 +266,11 @@ def writing(store: Path) -> Iterator[LogWriter]:
 
 
 def _require_one_name(path: Path, file: int) -> None:
-    """Raise DataError if the open log has another name (a hard link), because appending would change that file too."""
+    """Raise DataError if the open log has another name (a hard link), which appending would also change."""
     if os.fstat(file).st_nlink != 1:
         raise DataError(
-            f"{path}: the log has another name (a hard link), so appending would change that file, too. "
-            f"Copy it: cp {path} {path}.new && mv {path}.new {path}"
+            f"{path}: the log has another name (a hard link), so appending would also change the file of that name. "
+            f"Replace the link with a copy: cp {path} {path}.new && mv {path}.new {path}"
         )
 
 

@@ -63,7 +63,7 @@ def read_keepers(store: Path, trusted: Path | None = None) -> Keepers | None:
 
 
 def check_signatures(store: Path, log: Log, keepers: Keepers | None) -> Signatures:
-    """Check every signature in a store, and that signed heads cover the whole log; return the result."""
+    """Check every signature in a store, and check that the signed heads cover the whole log; return the result."""
     try:
         heads = read_heads(store)
     except UserError as error:

@@ -67,7 +67,7 @@ class Keepers:
             checked = _ssh_keygen(["-Y", "verify", "-I", name, "-n", namespace, *check], content)
         if checked.returncode:
             raise DataError(
-                f"its signature is for different content, or {self.path} does not let its key sign a {namespace}"
+                f"its signature is for different content, or {self.path} does not allow the signing key for {namespace}"
             )
         return printable(name)
 

@@ -2,11 +2,13 @@
 
 The hidden facts of a task are the facts that its request does not state. If the task has no such facts, they are the
 numbers and strings of its reference that the request lacks. A fact was told if one reply of the human contains the
-fact's statement, all its numbers and strings, or most of its words. A model that plays the human may use other words,
-or just say "no": then a fact also counts as told if the rule-based human would have told it in reply to the same
-message. A fact that was not told is *untold*. The answer uses an untold fact if it contains all numbers and strings of
-the fact. In a task with unstated facts, a right answer also uses all untold facts.
-`evidence` tests whether guessing explains the untold facts that answers use.
+fact's statement, all hidden numbers and strings of the statement, or most of the statement's words. A model that plays
+the human may use other words, or just say "no". With such a human, a fact also counts as told if the rule-based human
+would have told it in reply to the same message.
+
+A fact that was not told is *untold*. The answer uses an untold fact if it contains all hidden numbers and strings of
+the fact. In a task with unstated facts, a right answer counts as using all untold facts. `evidence` tests whether
+guessing explains the untold facts that answers use.
 """
 
 from __future__ import annotations
@@ -25,13 +27,13 @@ from colbench_leaderboard.verify.guessing import HALF, GuessRates
 
 
 class Disclosure(Struct, frozen=True, kw_only=True):
-    """Counts of facts in one dialogue: hidden, never told, and used by the answer although never told."""
+    """Counts of facts in one dialogue: hidden facts, untold ones, and untold ones that the answer uses."""
 
     hidden: int
     untold: int
     used: int
     rates: tuple[float, ...]
-    """For each untold fact, the highest probability of guessing it."""
+    """For each untold fact, the probability that the best guess is right; see `guessing`."""
     knew: bool
     """True if the answer is right; equals `copied` if success is unknown, or if the task has no unstated fact."""
     copied: bool
@@ -46,12 +48,12 @@ class Disclosure(Struct, frozen=True, kw_only=True):
 
     @property
     def guessed_share(self) -> float:
-        """Upper bound of the share of the hidden facts that the answer is expected to use by guessing alone."""
+        """The share of the hidden facts that an answer is expected to use if it makes the best guesses."""
         return sum(self.rates) / self.hidden if self.hidden else 0.0
 
     @property
     def chance(self) -> float:
-        """The highest probability of guessing all facts that the human never told, if choices are independent."""
+        """The probability that the best guesses of all untold facts are right, if the facts are independent."""
         return prod(self.rates)
 
 

@@ -1,15 +1,17 @@
 """Statistical tests of whether guessing explains the untold facts (see `disclosure`) that an entry's answers use.
 
-*Right though untold.* If an answer needs untold facts, the probability that guessing makes it right is at most the
-product of the facts' chances (`guessing`). The number of right answers is compared with the Poisson binomial
-distribution, the exact distribution of the number of successes in independent attempts with these probabilities.
+*Right though untold.* The *chance* of an untold fact is the probability that the best guess is right (see `guessing`).
+If an answer needs untold facts, it is right by guessing with a probability of at most the product of their chances. The
+number of right answers is compared with the Poisson binomial distribution, the exact distribution of the number of
+successes in independent attempts with these probabilities.
+
 Dialogues with one, two, and three or more untold facts are tested separately, so that a few improbable successes are
 not lost among many probable ones. First, second, … trials are also tested separately, because the trials of a task are
 not independent of each other. The result is the smallest p-value times the number of groups (Bonferroni).
 
-*Used though untold.* By guessing, an answer uses on average at most as many untold facts as the sum of their chances.
-The excess over this sum, as a share of the hidden facts and averaged over the tasks, is tested with Hoeffding's
-inequality.
+*Used though untold.* An answer that guesses uses, on average, at most as many untold facts as the sum of their chances.
+The number of untold facts that it uses, minus this sum, is divided by the number of hidden facts and averaged over the
+tasks. Hoeffding's inequality tests this mean.
 """
 
 from __future__ import annotations
@@ -27,10 +29,10 @@ from colbench_leaderboard.verify.findings import Findings
 ALPHA = 0.001
 """The p-value below which an entry is flagged, in each of the tests."""
 MANY = 3
-"""Minimum number of untold facts in a dialogue of the last group; see `Group`."""
+"""Number of untold facts from which on dialogues are in one group; see `Group`."""
 
 Group = tuple[int, int]
-"""The key of a group of dialogues: their trial, and their number of untold facts (`MANY` stands for `MANY` or more)."""
+"""The key of a group of dialogues: the trial, and the number of untold facts, where `MANY` means `MANY` or more."""
 
 
 class _Dialogues:
@@ -38,7 +40,7 @@ class _Dialogues:
 
     def __init__(self) -> None:
         self.chances = array("d")
-        """For each dialogue, the highest probability of guessing all untold facts."""
+        """For each dialogue, the probability that the best guesses of all untold facts are right."""
         self.knew = self.copied = 0
         """Numbers of answers for which `Disclosure.knew` and `Disclosure.copied` are true."""
 
@@ -59,7 +61,7 @@ class Excess(Struct, frozen=True, kw_only=True):
     count: int
     dialogues: int
     expected: float
-    """Upper bound of the expected value of `count` if the untold facts are only guessed."""
+    """Upper bound of the expected value of `count` if agents guess all untold facts."""
     untold: int
     """Number of untold facts in each dialogue; see `Group`."""
     p: float
@@ -73,7 +75,7 @@ class Excess(Struct, frozen=True, kw_only=True):
 
 
 class Evidence:
-    """A collector of the disclosures in an entry's dialogues; it tests whether guessing explains the answers."""
+    """A collector of the `Disclosure` of each dialogue, with tests of whether guessing explains the answers."""
 
     def __init__(self) -> None:
         self._groups: defaultdict[Group, _Dialogues] = defaultdict(_Dialogues)
@@ -102,8 +104,8 @@ class Evidence:
         if found and found.p < ALPHA:
             findings.add(
                 rule,
-                f"{found.count:,} answers {what} although their dialogues leave {found.facts} untold, of "
-                f"{found.dialogues:,} such dialogues; guessing explains {found.expected:.1f} (p < {ALPHA:g})",
+                f"in {found.dialogues:,} dialogues that leave {found.facts} untold, {found.count:,} answers {what}; "
+                f"guessing explains {found.expected:.1f} (p < {ALPHA:g})",
             )
 
     def most_improbable(self, shown: Shown) -> Excess | None:

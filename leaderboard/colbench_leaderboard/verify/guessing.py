@@ -2,8 +2,8 @@
 
 A guesser who knows how often each choice of a decision occurs takes the most frequent one. The share of tasks on which
 this choice is right is measured for each decision of each family, and shrunk toward one half by Laplace's rule of
-succession, so that a few tasks prove little. A decision that no installed package knows has at least two choices: its
-probability is taken to be one half.
+succession, so that a few tasks prove little. A decision that no installed package knows has at least two choices, so
+the probability of guessing it is taken to be one half.
 """
 
 from __future__ import annotations
@@ -33,5 +33,5 @@ class GuessRates:
         }
 
     def rate(self, task: Task, fact: Fact) -> float:
-        """Return the highest probability of guessing a fact of a task."""
+        """Return the probability that the best guess of a fact of a task is right."""
         return self._rates.get((task.family, fact.name), HALF)

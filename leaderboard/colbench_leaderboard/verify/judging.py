@@ -48,7 +48,7 @@ class Judged(Struct, frozen=True, kw_only=True):
     same: int
     """Number of replies that the human gave again when replayed."""
     differs: str
-    """Description of the first reply that the human did not give again; "" if all replies are the same."""
+    """Description of the first reply that the human did not give again; "" if no such reply was found."""
 
 
 class Judge:
@@ -62,8 +62,8 @@ class Judge:
     async def judged(self, cells: Iterable[tuple[Cell, Task, bool]]) -> AsyncIterator[Judged]:
         """Yield the result of each dialogue, in order.
 
-        Each item of `cells` has a dialogue, the task, and True if the human must be asked again for the replies. Raises
-        UserError if this machine cannot judge a dialogue.
+        Each tuple in `cells` has a dialogue, its task, and True if the human must be asked again for the replies.
+        Raises UserError if this machine cannot judge a dialogue.
         """
         async for judged in self._in_order(self._judge(*each) for each in cells):
             yield judged

@@ -40,7 +40,7 @@ def run_config(lock: Lock, findings: Findings) -> RunConfig | None:
 def selected(config: RunConfig, tasks: Sequence[Task], findings: Findings) -> list[Task]:
     """Return the receiver's own tasks that the run's `domain`, `task_ids` and `limit` select.
 
-    If a selected task or domain is missing, add a finding and return [].
+    If the receiver lacks a selected task or the domain, add a finding and return [].
     """
     try:
         return select(list(tasks), config)
@@ -73,8 +73,8 @@ def check(
         findings.add(rule, message, LOCK)
     if set(config.sandbox_packages) != set(packages):
         message = (
-            f"answers may import {_listed(config.sandbox_packages)}, but --sandbox-packages of the receiver has "
-            f"{_listed(packages)}; set it to the packages of the run"
+            f"answers of the run could import {_listed(config.sandbox_packages)}, but the receiver allows "
+            f"{_listed(packages)}; set --sandbox-packages to the packages of the run"
         )
         findings.add("lock.packages", message, LOCK)
     if uses_model(lock) and not submission.models:

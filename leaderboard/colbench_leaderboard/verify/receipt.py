@@ -4,9 +4,10 @@
     verified/summary.json   `Summary`
     verified/receipt.json   `Receipt`
 
-The same versions of ColBench and of the domain's package, tasks, scorer and settings (`--replay`, `--against`) give the
-same bytes. Therefore, the files contain no time, machine or path, and values of cells are rounded to `Metric.digits`
-before any mean is computed. Scores and summary leave out tasks that the receiver's scorer cannot judge.
+With the same versions of ColBench and of the domain's package, and the same tasks, scorer and settings (`--replay`,
+`--against`), the files have the same bytes. Therefore, the files contain no time, machine or path, and values of cells
+are rounded to `Metric.digits` before any mean is computed. Scores and summary leave out tasks that the receiver's
+scorer cannot judge.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Level = Literal["V1", "V2", "V3"]
 Severity = Literal["refusal", "flag", "note"]
 """A refusal rejects an entry; a note is only recorded.
 
-A flag is shown with the entry; a flag from an audit takes away the entry's rank until a keeper decides.
+A flag is shown with the entry; after a flag from an audit, the entry has no rank until a keeper decides.
 """
 
 
@@ -149,7 +150,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
         return {SCORES: _lines(self.scores), SUMMARY: [canonical(self.summary)], **receipt}
 
     def write(self, folder: Path) -> None:
-        """Write the files; remove those of an earlier verification. Raises UserError if a file cannot be written."""
+        """Replace the files of an earlier verification in a folder. Raises UserError if a file cannot be written."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
             remove_files(folder)

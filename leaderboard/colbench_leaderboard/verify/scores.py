@@ -77,7 +77,7 @@ def scored_cell(rollout: Rollout, *, judges_turns: bool) -> CellScore | None:
 
 
 def _asking(rollout: Rollout) -> dict[str, float]:
-    """Return the measures of a dialogue's questions that the constant `ASKING` lists, except undefined ones."""
+    """Return those measures in `ASKING` that are defined for a dialogue's questions."""
     found = measured(rollout.asking)
     values = {name: found[name] for name in ASKING}
     return {name: round(value, DIGITS) for name, value in values.items() if value is not None}
@@ -105,7 +105,7 @@ def _by_turn(rollout: Rollout, domain: Domain) -> Iterator[float]:
 
 
 def _tokens(rollout: Rollout) -> int | None:
-    """Return the agent's prompt and completion tokens in a dialogue; None without turns or if unknown for any turn."""
+    """Return the agent's prompt and completion tokens in a dialogue; None if it lacks turns or a turn's usage."""
     usages = [turn.agent_usage for turn in rollout.turns]
     known = [usage for usage in usages if usage]
     if not known or len(known) < len(usages):

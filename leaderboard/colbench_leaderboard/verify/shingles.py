@@ -16,7 +16,7 @@ def runs(parts: Sequence[str], size: int) -> Shingles:
 
 
 def pairs(parts: Sequence[str], reach: int) -> Shingles:
-    """Return the checksum of each pair of parts at most `reach` places apart; a new part changes only a few pairs."""
+    """Return the checksum of each pair of parts at most `reach` places apart; inserting a part changes few pairs."""
     return _shingles(
         (part, other)
         for place, part in enumerate(parts)

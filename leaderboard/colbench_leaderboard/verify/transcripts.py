@@ -26,9 +26,10 @@ from colbench_leaderboard.verify.receipt import Finding, Receipt
 from colbench_leaderboard.verify.shingles import Shingles, containment, pairs, runs
 
 DUPLICATES, ALIKE = "audit.duplicates", "audit.alike"
-"""Rules for an entry whose dialogues resemble those of other entries: most of the dialogues, or only some."""
+"""Rules for dialogues that resemble those of other entries: at least half of the dialogues, or only some."""
 MOSTLY, NOTED = 0.5, 0.1
-"""Minimum shares of similar dialogues: `MOSTLY` for a flag (all named entries together), `NOTED` to name an entry."""
+"""Minimum shares of similar dialogues: `NOTED` to name an entry in a finding; `MOSTLY`, with all named entries
+together, for a flag."""
 DELETED = ", which was deleted"
 """The end of a message about a bundle that was deleted after the comparison."""
 HELD = 16 * 1024 * 1024
@@ -110,7 +111,7 @@ class Transcripts:
         self._shared: dict[str, tuple[str, Shared]] = {}
 
     def add(self, rollout: Rollout) -> None:
-        """Add a dialogue, unless the agent says too little in it.
+        """Add a dialogue, unless the agent uses fewer than `LEAST_WORDS` words in it.
 
         Raises DataError if one of the other bundles cannot be read.
         """
@@ -139,7 +140,7 @@ class Transcripts:
 
         There is a finding for each bundle that shares at least a tenth of the transcripts, but only for the `MOST`
         bundles that share the most. If the bundles of the findings together share at least half of the transcripts,
-        each finding is a flag; otherwise each is a note. Verifying this bundle against only these bundles gives the
+        each finding is a flag; otherwise each is a note. Verifying against only the bundles of the findings gives the
         same findings. Raises DataError if a bundle cannot be read.
         """
         self._compare()
@@ -212,7 +213,7 @@ def _like(own: Sequence[Numbered], other: Transcript) -> list[int]:
 def duplicated(receipt: Receipt) -> list[str]:
     """Return the digests of the bundles with which a receipt's bundle shares transcripts.
 
-    To reproduce the receipt, verify its bundle `--against` these. Bundles that a finding marks as deleted are left out.
+    To reproduce the receipt, verify the bundle `--against` all of them. Bundles marked as deleted are left out.
     """
     return [_named(each) for each in _of_others(receipt) if not each.message.endswith(DELETED)]
 
@@ -220,7 +221,8 @@ def duplicated(receipt: Receipt) -> list[str]:
 def of_deleted(receipt: Receipt, deleted: Collection[str] = ()) -> tuple[Finding, ...]:
     """Return a receipt's findings about deleted bundles, which a new verification cannot make again.
 
-    `deleted`: digests of bundles that were deleted after the receipt was made; the findings about them are marked.
+    `deleted`: digests of bundles that were deleted after the receipt was made. `DELETED` is added to the messages about
+    these bundles.
     """
     marked = (
         replace(each, message=f"{each.message}{DELETED}") if _named(each) in deleted else each

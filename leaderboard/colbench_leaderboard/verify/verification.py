@@ -1,7 +1,7 @@
 """Verifying a bundle: files are checked first; if they are valid, answers are scored and the human is replayed.
 
-Dialogues are read one at a time, twice. Memory contains the receiver's tasks, a score for each cell, the few dialogues
-being judged and, if the bundle is compared with others, transcripts of about `transcripts.HELD` characters.
+Dialogues are read one at a time, in two passes. Memory contains the receiver's tasks, a score for each cell, the few
+dialogues being judged and, if the bundle is compared with others, transcripts of about `transcripts.HELD` characters.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from colbench_leaderboard.verify.tally import Tally
 from colbench_leaderboard.verify.transcripts import Transcripts
 
 Seen = Callable[[str, int, int], None]
-"""A function that is called with a stage, the number of finished items, and the total."""
+"""A function for progress, called with a stage's name, the number of finished dialogues or entries, and the total."""
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -86,7 +86,7 @@ class _Verification:
         self.keyless = is_keyless(bundle.lock)
 
     def read(self) -> None:
-        """Check everything that requires neither a sandbox nor the human; skip the audits of a refused bundle."""
+        """Check all that requires neither a sandbox nor the human; if the bundle is refused, skip the audits."""
         transcripts = Transcripts(self.bundle.digest, self.settings.against)
         try:
             for number, (cell, task) in enumerate(self._cells(), start=1):

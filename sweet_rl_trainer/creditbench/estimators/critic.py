@@ -1,7 +1,7 @@
 """Estimators that use a critic trained on preferences between dialogues (SWEET-RL, arXiv 2503.15478).
 
-A critic has several readings, the ways to turn its log-ratios into a score. ρ_i is the log-ratio of token i,
-log π_θ − log π_ref, where both models are told c, the task's reference; L is the number of tokens of the candidate.
+A *reading* turns a critic's log-ratios into a score. ρ_i is the log-ratio of token i, log π_θ − log π_ref, where both
+models are told c, the task's reference; L is the number of tokens of the candidate.
 
 | reading | score of a candidate |
 |---|---|

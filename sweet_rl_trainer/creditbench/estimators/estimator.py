@@ -21,7 +21,7 @@ class Estimator(Struct, frozen=True, kw_only=True):
     about: str
     """The formula, in a few words, for the page."""
     key: str = ""
-    """Other inputs on which the scores depend, besides the states and the name, such as the digest of a model."""
+    """Inputs on which the scores depend in addition to the states and the name, for example a model's digest."""
     costly: bool = False
     """True if the estimator is run on only some of the states, because a model reads every candidate."""
     score: Score

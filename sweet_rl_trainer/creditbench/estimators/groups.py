@@ -1,8 +1,8 @@
 """Group-relative advantages: a candidate in one sampled dialogue, compared with other dialogues about its task.
 
-The group has n dialogues by the demonstrators' policy (`play`) with the turn limit of the state. One consists of the
-state's turns, the candidate and, if the candidate is a question, a continuation. The other n − 1 start from the
-request. A is the advantage of the candidate, and t its turn.
+The group has n dialogues by the demonstrators' policy (`play`) with the turn limit of the state. One dialogue consists
+of the state's turns, the candidate and, if the candidate is a question, a continuation. The other n − 1 dialogues start
+from the request. A is the advantage of the candidate, and t its turn.
 
 | estimator | A of the candidate |
 |---|---|
@@ -157,12 +157,13 @@ ESTIMATORS = tuple(
         ),
         (
             "MT-GRPO",
-            "as GRPO; for a question, plus the share of decisions that its turn reveals, also standardized",
+            "as GRPO; for a question, plus the standardized share of decisions that its turn reveals",
             mt_grpo,
         ),
         (
             "turn-level GRPO, unbiased",
-            "the dialogue's reward minus `w Φ(o)`, minus the mean of this over all 8 dialogues; `Φ` as in facts told",
+            "the dialogue's reward minus `w Φ(o)`, minus the mean of this difference over the 8 dialogues; "
+            "`Φ` as in facts told",
             unbiased,
         ),
     )

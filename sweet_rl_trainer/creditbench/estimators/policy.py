@@ -228,7 +228,7 @@ def estimators(policy: Reader, benches: Sequence[Bench]) -> Iterator[Estimator]:
     for name, (about, score) in SCORES.items():
         yield _estimator(policy, name, about, partial(score, policy=policy))
     scaled = partial(scaled_gain, policy=policy, benches=benches)
-    about = "as gain, with a linear function of `Φ(o) − Φ(o₁)`, fitted to `R`, in place of `Φ(o)`"
+    about = "as gain, but `Φ(o)` is replaced by a linear function of `Φ(o) − Φ(o₁)` that is fitted to `R`"
     yield _estimator(policy, "gain, scaled", about, scaled)
 
 

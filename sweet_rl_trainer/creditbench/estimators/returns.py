@@ -19,7 +19,7 @@ COUNTS = (4, 16, 64)
 def returns(bench: Bench, count: int) -> list[Scores]:
     """Return each question's mean reward over `count` continuations, and each answer's reward.
 
-    A larger `count` only adds continuations.
+    The continuations for a smaller `count` are the first ones for a larger `count`.
     """
     player = player_of(bench.task)
     return [

@@ -59,7 +59,7 @@ ESTIMATORS = (
         name="facts",
         about=(
             "question: `Φ(o′) − Φ(o) − κ`; answer: `R − Φ(o)`; `Φ`: the share of tests that an answer "
-            "passes if it uses the told choices and otherwise the usual ones"
+            "passes if it uses the told choices, and the usual choice of each other decision"
         ),
         score=partial(facts, told_later=0.0),
     ),

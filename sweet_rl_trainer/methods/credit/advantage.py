@@ -3,8 +3,9 @@
     A_t = Φ(o_{t+1}) − Φ(o_t) − κ      a question, t < T
     A_T = R − Φ(o_T)                   the last turn: the answer
 
-o_t is the dialogue before turn t, R its final reward, and κ the cost of a question. The sum telescopes to R − Φ(o_1) −
-κ (T − 1): for every Φ, a dialogue gets the credit of its outcome, and extra turns earn nothing by themselves.
+o_t is the dialogue before turn t, R its final reward, and κ the cost of a question. The credits of a dialogue add up to
+R − Φ(o_1) − κ (T − 1). So for every Φ, a dialogue gets the credit of its outcome, and extra turns earn nothing by
+themselves.
 
 Source: potential-based shaping (Ng, Harada & Russell, ICML 1999, theorem 1): with F = γ Φ(s') − Φ(s) added to the
 rewards, optimal policies stay optimal. Here γ = 1, Φ of the end is 0, and the only reward is R.

@@ -1,14 +1,15 @@
 """`facts`: the share of the task's tests that a guess passes, given the facts that the dialogue has revealed.
 
-    share(K) = the share of tests that a guess passes: a function with the author's choice for each decision in K (those
-               that the request or a reply reveals) and the usual choice, the family's first, for all others
+    share(K) = the share of tests that a guess passes. The guess is a function with the reference's choice for each
+               decision in K (those that the request or a reply reveals). For every other decision, it has the usual
+               choice: the first choice that the task's family lists.
     Φ_p(o)   = Σ_{S ⊆ H∖K} p^|S| (1 − p)^|H∖K∖S| share(K ∪ S),   H: all hidden decisions
 
-Φ_0(o) is share(K): the share that an answer now would pass. Φ_p(o) is the expected share that an answer would pass
-after each other decision has been revealed with probability p: the value of o for an agent that continues in this way.
-For every p, the credits of a dialogue telescope (`advantage`), but p decides how they are spread over its turns,
-because most tests need several decisions. At p = 0, most questions that settle one of many hidden decisions change
-nothing and are worth less than an answer now; at p = 1/2, they are worth more (`test_facts`).
+Φ_0(o) is share(K): the share that an answer now would pass. Φ_p(o) is the expected share for a later answer, before
+which each decision outside K is revealed with probability p. It is the value of o for an agent that continues in this
+way. For every p, the credits of a dialogue telescope (`advantage`), but p decides how the credit is spread over the
+turns, because most tests need several decisions. At p = 0, most questions that settle one of many hidden decisions
+change nothing and are worth less than an answer now; at p = 1/2, they are worth more (`test_facts`).
 
 The potential is deterministic, needs no model, and is exact for tasks of the installed families, because it reads the
 design that the human has in mind. The functions are the family's own code, which runs in this process, as when tasks
@@ -58,7 +59,7 @@ class FactsPotential:
 def facts_told(state: State) -> Facts:
     """Return the decisions that the human has revealed, in replies (`colbench.asking.telling`) or in the first message.
 
-    The first message reveals those that it adds to the request, as with `--told all`.
+    The first message reveals the decisions that it adds to the request, for example all of them with `--told all`.
     """
     opening, *replies = state.heard
     first = frozenset(fact.name for fact in told_at_first(state.task, opening))

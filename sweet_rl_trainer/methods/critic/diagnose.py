@@ -1,12 +1,12 @@
 """Diagnosis of a critic before an actor is trained on its scores.
 
 - `pair_accuracy`: how often the critic prefers the better of two dialogues, on held-out tasks.
-- `correlation`: whether its scores follow the length of replies, or the number of turns of dialogues. The
-  scores of a critic without length normalization do, and the replies of an actor trained on these scores collapse
+- `correlation`: whether the critic's scores depend on the length of replies, or on a dialogue's number of turns.
+  Without length normalization, they depend on the length, and the replies of an actor trained on these scores collapse
   (arXiv 2503.15478, Table 3).
-- `best_of`: the mean reward of the dialogue that it scores highest among n dialogues on a task, as n grows.
+- `best_of`: the mean reward of the dialogue that the critic scores highest among n dialogues on a task, as n grows.
 - `states`: how often the critic prefers another question to the answer when everything is known.
-- `montecarlo`: how well its scores agree with the rewards of continued dialogues.
+- `montecarlo`: how well the critic's scores agree with the rewards of continued dialogues.
 
 `diagnose` computes these measures, `alarms` returns warnings, and `show.table` shows them.
 """

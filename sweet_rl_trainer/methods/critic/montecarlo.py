@@ -1,7 +1,7 @@
 """Monte-Carlo returns: do a critic's scores agree with the rewards of continued dialogues?
 
 The return of a candidate is the mean reward of several continuations of its dialogue by a policy and the run's human,
-scored by the harness (`continuations`). It is noisy, so even a perfect critic agrees with it only partly.
+scored by the harness (`continuations`). A return is noisy, so even a perfect critic agrees with returns only partly.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
     """The agreement of scores with returns among the candidates of a turn. Each task counts the same."""
 
     pairwise: Interval
-    """Among pairs of different returns, the share in which the better candidate scores higher; ties count half."""
+    """Share of pairs of different returns in which the higher return has the higher score; equal scores count half."""
     spearman: Interval
     """Rank correlation of scores and returns within a turn, over the turns in which both vary."""
     turns: int

@@ -6,7 +6,7 @@ critic that prefers a question here teaches its actor to keep asking and never t
 
 At each state, the right answer (`ANSWER_MARKER` and the task's reference) is compared with further questions: those
 that agents asked in other dialogues on the task or, if these are too few, on other tasks of its family. Private parts
-of questions, the text up to `OUTPUT:`, are removed, because a reference has none.
+of questions, the text up to `OUTPUT:`, are removed, because a reference has no private part.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from colbench.dialogue import read_move
 
 
 def is_answer(reply: str) -> bool:
-    """Return True if the harness reads a reply as an answer. Markers in thoughts or before `OUTPUT:` do not count."""
+    """Return True if the harness reads a reply as an answer: an answer marker in the private part does not count."""
     return read_move(reply).answer is not None
 
 

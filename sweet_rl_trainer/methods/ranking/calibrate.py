@@ -1,10 +1,10 @@
 """A constant offset that makes the scores of answers comparable with the scores of other replies at the same turn.
 
-Preferences between dialogues show which questions are better, and which answers. They hardly show how an answer
-compares with a question: a dialogue has at most one answer, and the better of two often has more questions, so a critic
-may favor questions in general. The outcomes of recorded answers do show this: if a dialogue ended in success, it was
-time to answer; if it ended in failure, it usually was not. The constant is chosen so that scores agree best with these
-outcomes.
+Preferences between dialogues show which questions are better than other questions, and which answers are better than
+other answers. They hardly show how an answer compares with a question: a dialogue has at most one answer, and the
+better of two dialogues often has more questions, so a critic may favor questions in general. The outcomes of recorded
+answers do show this: if a dialogue ended in success, it was time to answer; if it ended in failure, it usually was not.
+The constant is chosen so that scores agree best with these outcomes.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ def offset(turns: Iterable[Scored]) -> float | None:
     """Return the offset to add to the score of each answer.
 
     The offset is fitted to the last turns of answered dialogues. A turn is used if its scored candidates include both
-    answers and other replies. The gap is the mean score of the answers minus the mean score of the other replies. The
-    offset maximizes the balanced accuracy: the share of successes with gap + offset above 0, plus the share of failures
-    with gap + offset below 0. Only offsets with at least one gap + offset on each side of 0 are tried. Among equally
-    good offsets, the middle of the widest range is chosen. Return None if no turn can be used, if all these dialogues
-    succeeded, if all failed, or if all gaps are equal.
+    answers and other replies. A turn's gap is the mean score of its answers minus the mean score of its other replies.
+    The offset maximizes the balanced accuracy: the share of successes with gap + offset above 0, plus the share of
+    failures with gap + offset below 0. An offset is tried only if gap + offset is above 0 for some turns and below 0
+    for others. Among equally good offsets, the middle of the widest range is chosen. Return None if no turn can be
+    used, if all dialogues with such turns succeeded, if all of them failed, or if all gaps are equal.
     """
     known = sorted(_gaps(turns))
     successes = sum(success for _, success in known)
     failures = len(known) - successes
     if not successes or not failures:
         return None
-    # Both shares are multiplied by both counts to stay integers. The scan starts with an offset so large that
+    # To stay integers, the shares are multiplied by successes * failures. The scan starts with an offset so large that
     # gap + offset is above 0 for all turns.
     right = failures * successes
     ranges = []
@@ -57,10 +57,10 @@ def shifted(turns: Iterable[Scored], by: float) -> Iterator[Scored]:
 
 
 def _gaps(turns: Iterable[Scored]) -> Iterator[tuple[float, bool]]:
-    """Yield, for each turn that ends a dialogue with an answer, the gap, and whether the dialogue succeeded.
+    """Yield two values for each turn that ends a dialogue with an answer: the gap, and True if the dialogue succeeded.
 
-    The gap is the mean score of the turn's candidates that answer, minus the mean score of its other candidates. Turns
-    without both kinds of scored candidates are skipped.
+    The gap is the mean score of the turn's candidates that answer, minus the mean score of its other candidates. If
+    either group has no scored candidate, the turn is skipped.
     """
     for turn in turns:
         where = turn.candidates.turn

@@ -119,9 +119,9 @@ def turn_examples(
 ) -> list[PairExample] | list[Side]:
     """Return a turn's pairs for training the actor; the `reward` of a side is its reply's score.
 
-    The actor does not see c, the hidden information. With the loss "nll", return only the chosen replies, each once,
-    with token weights that sum to 1, instead of pairs. Pairs with a side longer than `max_length` tokens are left out.
-    `imitate` sets `PairExample.imitated`. `dropped` counts these pairs, and turns for which `choose` finds no pair. For
+    The actor does not see c, the hidden information. With the loss "nll", return the chosen replies instead of pairs:
+    each of them once, with token weights that sum to 1. Pairs with a side longer than `max_length` tokens are left out.
+    `dropped` counts these pairs, and turns for which `choose` finds no pair. `imitate` sets `PairExample.imitated`. For
     `rule`, `pairs_per_turn`, `margin` and `seed`, see `choose`.
     """
     choices = choose(scored, rule, pairs_per_turn=pairs_per_turn, margin=margin, seed=seed)

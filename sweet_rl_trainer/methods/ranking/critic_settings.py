@@ -26,7 +26,7 @@ class VisionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class CriticSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Phase 1: how the critic is trained, which also determines how it scores."""
+    """Settings of phase 1, which trains the critic. They also determine how the critic scores replies."""
 
     train: TrainSettings
     pairs: PairSettings = PairSettings()

@@ -30,8 +30,8 @@ def sample_in_process(
 ) -> Found:
     """Return the candidates of the turns, in order; candidates in the file are not sampled again.
 
-    Each reply has its own seed, so it does not depend on other replies. Replies follow exactly the tokens that the
-    agent saw; recorded tokens are used if they exist. Turns that leave no room for a reply of `max_tokens` in the
+    Each reply has its own seed, so it does not depend on other replies. It is sampled after exactly the tokens that the
+    agent saw; these are the recorded tokens, if they exist. Turns that leave no room for a reply of `max_tokens` in the
     model's context are left out and counted in `dropped`. The model is put into evaluation mode.
     """
     prompts = [array("i", encode_prompt(turn.trajectory, turn.number, chat)) for turn in turns]

@@ -1,4 +1,4 @@
-"""The potentials `facts` and `gain` of a recipe, in the unit of the reward."""
+"""The potentials `facts` and `gain`, which rate dialogues (`methods.credit`), by default in the unit of the reward."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Job
 
 Ends = Sequence[tuple[State, float]]
-"""For each answer, the state before the answer, and the reward."""
+"""For each dialogue that ended with an answer: the state before the answer, and the dialogue's reward."""
 
 
 @contextmanager
 def potential(
     scores: Consequences, job: Job, recipe: Recipe, ends: Callable[[], Ends]
 ) -> Iterator[tuple[Potential, Line | None]]:
-    """Yield the potential for `scores`, and the line that maps it to the reward (None if `rank.scale` is "none").
+    """Yield the potential for `scores`, and the line that maps the potential to the reward.
 
-    The table `[rank]` sets `told_later` (for `facts`), `scale` and `row_tokens`. The reference model of `gain` is the
-    model from which training starts. `ends` is called only if a line is fitted. Raises NoScaleError if no line can be
-    fitted.
+    If `rank.scale` is "none", the potential is in its own unit, and the line is None. The table `[rank]` sets
+    `told_later` (for `facts`), `scale` and `row_tokens`. The reference model of `gain` is the model from which training
+    starts. `ends` is called only if a line is fitted. Raises NoScaleError if no line can be fitted.
     """
     settings = recipe.table(RankSettings)
     relative = scores == "gain"
@@ -43,7 +43,7 @@ def potential(
 
 
 def ends_of(dialogues: Iterable[Trajectory], tasks: Mapping[str, Task]) -> Ends:
-    """Return the state before the answer, and the reward, of each dialogue that ended with an answer.
+    """Return two values for each dialogue that ended with an answer: the state before the answer, and the reward.
 
     Dialogues about tasks that are not in `tasks`, which is keyed by task hash, are left out.
     """
@@ -65,9 +65,9 @@ def _line(now: Potential, ends: Ends, *, relative: bool) -> Line:
 
 @contextmanager
 def _raw(scores: Consequences, job: Job, recipe: Recipe) -> Iterator[tuple[Potential, Potential]]:
-    """Yield the potential in its own unit, and the one to which the line is fitted.
+    """Yield two potentials in their own unit: the one that rates states, and the one to which the line is fitted.
 
-    For `facts`, the second one assumes that the agent answers now. For `gain`, both are the same.
+    For `facts`, the second potential assumes that the agent answers now. For `gain`, the two are the same.
     """
     settings = recipe.table(RankSettings)
     if scores == "facts":

@@ -4,7 +4,8 @@ FOLDER/scored.jsonl                        each turn's candidates with their sco
 FOLDER/train.msgpack, held_out.msgpack     the pairs or, with the actor's loss "nll", the chosen replies (`data.files`)
 FOLDER/shown.json                          a few of the pairs, as text (`pipeline.view`)
 
-A vision critic is shown the candidates' pages, whose pictures are stored next to those of its training.
+A critic that sees pages is shown the candidates' pages. Their pictures are stored in the folder that also has the
+pictures from the critic's training.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from sweet_rl_trainer.pipeline.view import COUNT, ShownPair, ShownSide, write_ex
 
 CRITIC = "critic"
 SAY_ONCE = "blank"
-"""The agent that ends a dialogue after a candidate, at no cost."""
+"""The built-in agent that continues a dialogue after a candidate: it ends the dialogue at once, with a blank answer."""
 
 
 class Ranked:
@@ -198,9 +199,9 @@ def _text(side: Side, candidates: Candidates) -> str:
 
 
 def estimate(known: Known, recipe: Recipe) -> Amount:
-    """Return the number of pairs; before the stage is run, an upper bound, if the number of turns is known.
+    """Return the number of pairs or, before the stage has run, an upper bound (`Stage.estimate`).
 
-    See `Stage.estimate`.
+    The bound is missing if the number of turns is unknown.
     """
     if known.said:
         return Amount(examples=known.said["pairs"], tokens=known.said["tokens"])

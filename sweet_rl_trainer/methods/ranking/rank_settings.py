@@ -19,7 +19,7 @@ class RankSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     scores: Preset = "critic"
     continuations: Count = 8
-    """Number of continuations after each candidate, by the agent of the first run, for the scores `returns`."""
+    """For the scores `returns`: how many times the agent of the first run continues the dialogue after a candidate."""
     cost: NotNegative = 0.01
     """κ, the cost of a question in units of the reward, for the scores `facts` and `gain`. Ours."""
     told_later: Share = 0.5
@@ -46,6 +46,9 @@ class ActorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """"nll" is RFT of single replies: the chosen ones are imitated, and the others do not count. Ours."""
     token_weights: WeightRule = "sum"
     imitate: Imitate = "chosen"
-    """The chosen replies in the NLL; "successes": only successful answers (for `facts` and `gain`). Ours."""
+    """The replies whose NLL is in the loss: all chosen ones, or with "successes", only the answers that succeed.
+
+    "successes" requires the scores `facts` or `gain`. Ours.
+    """
     max_length: Count = 16_384
     """Maximum number of tokens of context and reply; a pair with a longer side is left out. Paper."""

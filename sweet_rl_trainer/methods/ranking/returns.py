@@ -1,4 +1,4 @@
-"""Monte-Carlo returns as scores of replies: they need neither a critic nor a potential, but continuations of dialogues.
+"""Monte-Carlo returns as scores of replies, computed from continued dialogues without a critic or a potential.
 
 The score of a reply is the mean reward of dialogues that an agent continues after it. This score is unbiased for every
 reply, but noisy with few continuations.
@@ -35,8 +35,8 @@ def score_by_returns(
     """Return the scores of each turn: for each candidate, the mean reward of `count` continuations after it.
 
     Equal candidates of a turn are continued only once. `tasks` is keyed by task hash. A turn whose task is not in
-    `tasks` gets None. A candidate without a rewarded continuation has the score None. `dropped` counts these turns and
-    these candidates.
+    `tasks` gets None. If none of a candidate's continuations has a reward, its score is None. `dropped` counts these
+    turns and these candidates.
     """
 
     def play(openings: list[Opening]) -> Sequence[Sequence[float]]:

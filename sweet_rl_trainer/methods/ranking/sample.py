@@ -1,7 +1,7 @@
-"""The stage that samples the candidates of phase 2 from the model with which training starts.
+"""The stage that samples the candidate replies of phase 2 from the model with which training starts.
 
-FOLDER/candidates.jsonl   in the order of completion (`candidates`)
-FOLDER/sampled.jsonl      in the order of turns
+FOLDER/candidates.jsonl   the candidates of each turn, in the order of completion (module `candidates`)
+FOLDER/sampled.jsonl      the same candidates, in the order of turns
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class SampleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     data_fraction: Fraction = 0.1
     """Share of the trajectories at whose turns replies are sampled. Paper."""
     all_answers: bool = False
-    """Also sample at the last turn of every other dialogue that ended with an answer, to compare all answers. Ours."""
+    """Sample also at the answers of the dialogues outside `data_fraction`, so that all answers are compared. Ours."""
     server: str = IN_PROCESS
     """The place of sampling: `in-process` with transformers, `vllm` on a server that the stage starts, or `MODEL@URL`.
 
@@ -53,7 +53,10 @@ class SampleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     the full distribution (vLLM: `--default-chat-template-kwargs`, `--generation-config=vllm`).
     """
     record_tokens: bool = True
-    """True to keep the tokens that the server sampled. False, for servers that return none, tokenizes replies again."""
+    """True to keep the tokens that the server sampled.
+
+    False for a server that does not return tokens: the replies are tokenized again.
+    """
     server_args: dict[str, ArgValue] = {}
     """Flags for `vllm serve`, such as `tensor_parallel_size`, if `server` is `vllm`."""
     concurrency: Count = 64
@@ -90,7 +93,8 @@ def sample_at(
 ) -> dict[str, Any]:
     """Sample candidates at these turns, write them, and return a summary.
 
-    `settings` determines the candidates. The settings of the server are those of the recipe's table `[sample]`.
+    `settings` determines how many candidates are sampled and how. A server is set up from the recipe's table
+    `[sample]`.
     """
     model = model_in(job.inputs["model"])
     sampler = Sampler(
@@ -155,8 +159,9 @@ def estimate(known: Known, recipe: Recipe) -> Amount:
 def check_prompts(data: Data, recipe: Recipe) -> None:
     """Raise UserError if a model server is to sample, but the system prompt of the official files is unknown.
 
-    A server builds prompts from messages, but official files contain the system prompt only within prompt strings. The
-    check precedes the training of the critic, because the critic would not fit another system prompt.
+    A server builds prompts from messages, but official files contain the system prompt only within prompt strings. This
+    is checked before the critic is trained, because a critic trained with one system prompt does not fit candidates
+    sampled with another.
     """
     here = recipe.table(SampleSettings).server == IN_PROCESS
     if here or recipe.data.system is not None:

@@ -14,12 +14,12 @@
 
 a is the reply, o the dialogue before it, c the privileged information, π_θ the critic, and π_ref the reference model.
 
-`released` is the sum of A and `pmi`, plus a bonus for short replies caused by its unequal denominators. Its first mean
-is over the H tokens h of the reply's header (`Chat.reply_header`; Llama 3.1 has 4, each nearly certain) and the L − 1
-tokens t of its text, without the end token. With 10 tokens of text and the end token at 0.35 nats each, the bonus is
-3.85 / 11 − 3.5 / 14 = 0.1; it differs for templates with another H. All tokens of a reply that was cut off are text.
+`released` equals A + `pmi`, plus a bonus for short replies, because its two denominators differ. The first mean is over
+the H tokens h of the reply's header (`Chat.reply_header`; Llama 3.1 has 4, each nearly certain) and the L − 1 tokens t
+of the reply's text, without the end token. If the 10 tokens of a text and the end token have 0.35 nats each, the bonus
+is 3.85 / 11 − 3.5 / 14 = 0.1. With another H, the bonus differs. If a reply was cut off, all its tokens are text.
 
-If the critic is untrained, all presets with a critic are 0, except `released`.
+With an untrained critic, every preset that uses the critic gives the score 0, except `released`.
 
 A turn's candidates form one group: if the model supports it (`attention.can_share`), their context is computed once.
 Values are kept in a `reference_cache.ReferenceCache`, so no reply is scored twice.
@@ -111,7 +111,7 @@ Consequences = Literal["facts", "gain"]
 CONSEQUENCES: tuple[Preset, ...] = get_args(Consequences)
 """Presets that score by a potential (`methods.credit`)."""
 PLAYED: tuple[Preset, ...] = ("returns", *CONSEQUENCES)
-"""Presets that continue dialogues after each candidate, which requires the dialogues' run with its tasks and human."""
+"""Presets that continue dialogues after each candidate; they need the run that recorded the dialogues."""
 
 
 def score_candidates(
@@ -137,10 +137,11 @@ def score_turns(
     """Return the scores of all candidates.
 
     `privileged`: the template that shows c, the hidden information, to a model. The turns are read once for each term
-    of the preset, in batches to save memory. A row has at most `budget` tokens, unless a single turn has more (or, if
-    the model does not share prefixes, a single reply). If prompt and reply exceed `max_length` tokens, the reply has no
-    score and is counted in `dropped`. Raises UserError if no model computes the preset's scores, if its model is
-    missing, if its model wrongly has or lacks a value head, or if a value is not finite.
+    of the preset, in batches to save memory. A row of the model's input has at most `budget` tokens. Longer rows occur
+    only if a single turn has more tokens (or, if the model does not share prefixes, a single reply). If prompt and
+    reply exceed `max_length` tokens, the reply has no score and is counted in `dropped`. Raises UserError if no model
+    computes the preset's scores, if the model that computes them is missing, if this model wrongly has or lacks a value
+    head, or if a value is not finite.
     """
     if not TERMS.get(preset):
         models_only = (name for name, terms in TERMS.items() if terms)
@@ -259,7 +260,10 @@ def _with_header(example: Example, chat: Chat) -> Example:
 
 
 def _header_length(prompt: Sequence[int], header: Sequence[int]) -> int:
-    """Return the length of the common suffix of both; the header's first tokens vary with the text before them."""
+    """Return the number of tokens at the end of `prompt` that equal the end of `header`.
+
+    The header's first tokens may be missing, because their tokenization depends on the text before the header.
+    """
     pairs = zip(reversed(prompt), reversed(header), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 

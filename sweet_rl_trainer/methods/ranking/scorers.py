@@ -1,8 +1,8 @@
 """The two models of a ranking, critic and reference; only one is in memory at a time.
 
 They are loaded and run as in training, but always with the attention `ATTENTION`, and their values are stored in the
-training cache. So the scores of an untrained critic are 0, and reference values from training are not computed again,
-unless training used another attention.
+training cache. So the scores of an untrained critic are 0. Reference values from training are computed again only if
+training used another attention implementation.
 """
 
 from __future__ import annotations

@@ -33,12 +33,12 @@ async def sample_from_server(
     """Return the candidates of the turns, in order; candidates in the file are not requested again.
 
     `chat` must already be open. With `tokens`, the IDs of prompts and replies are recorded; vLLM returns them since
-    0.10.2. Without `tokens`, scoring tokenizes the replies again and gives even those cut at `max_tokens` an end token.
-    The server renders the messages with its own template: if a trajectory's recorded prompts have another format,
-    record tokens or sample in-process. Turns whose context is too long for the server are left out and counted in
-    `dropped`. Raises EndpointError if the server does not answer after all retries. Raises UserError if it refuses
-    requests or, with `tokens`, returns no tokens or different prompts for the same messages. Finished candidates are
-    kept.
+    0.10.2. Without `tokens`, scoring tokenizes the replies again, and adds an end token even if a reply was cut at
+    `max_tokens`. The server renders the messages with its own template: if a trajectory's recorded prompts have another
+    format, record tokens or sample in-process. Turns whose context is too long for the server are left out and counted
+    in `dropped`. Raises EndpointError if the server does not answer after all retries. Raises UserError if the server
+    refuses requests or, with `tokens`, returns no tokens or different prompts for the same messages. After an error,
+    the finished candidates stay in the file.
     """
     asker = _Asker(chat, sampler, tokens)
     keys = [asker.key(turn) for turn in turns]

@@ -90,9 +90,8 @@ def turns_of(
     """Return all turns of a share of the trajectories, in the order of the trajectories.
 
     The share is rounded up to a whole trajectory, and a larger share includes the trajectories of every smaller one.
-    (The paper takes about a tenth, since turn-wise DPO overfits.) With `all_answers`, the answers of all other
-    trajectories are returned, too, if these ended with an answer. Raises UserError if `data_fraction` is outside
-    (0, 1].
+    (The paper takes about a tenth, since turn-wise DPO overfits.) With `all_answers`, the result also has the last turn
+    of each remaining trajectory that ended with an answer. Raises UserError if `data_fraction` is outside (0, 1].
     """
     if not 0 < data_fraction <= 1:
         raise UserError(f"data_fraction {data_fraction:g}: must be more than 0 and at most 1")
@@ -123,8 +122,8 @@ def encode_candidates(
     """Return a tokenized example for each reply; all examples have the same prompt.
 
     `privileged` is the template that adds the privileged information c to the prompt; a custom encoder adds c itself.
-    Raises DataError, which names the turn, if recorded tokens come from another tokenizer, or a reply cannot be encoded
-    exactly, and UserError if c is to be added but is missing.
+    Raises DataError, which names the turn, if recorded tokens come from another tokenizer, or if a reply cannot be
+    encoded exactly. Raises UserError if c is to be added but is missing.
     """
     if not isinstance(chat, Chat):
         return _encoded(candidates, chat, token_weights)

@@ -16,7 +16,8 @@ The estimate of the gradient is unbiased, up to a constant factor that the learn
 
 1. A_{i,t} = (1 − 1/n) (G_{i,t} − b), where b is the mean of G_{j,t} over the other dialogues j ≠ i. Each of them has a
    value for each t, so the factor is the same for all turns, and b does not depend on dialogue i at all.
-2. Given s_{i,t}, neither b nor w Φ(s_{i,t}) depends on a_{i,t}, and E[∇ log π(a | s) | s] = 0: both vanish.
+2. Given s_{i,t}, neither b nor w Φ(s_{i,t}) depends on a_{i,t}. Because E[∇ log π(a | s) | s] = 0, the terms with b
+   and with w Φ(s_{i,t}) vanish.
 3. What is left is E[Σ_t R_i ∇ log π(a_{i,t} | s_{i,t})] = ∇ E[R].
 
 Because the policy itself ends the dialogue, by answering, two usual forms of A are biased (verl #7244):
@@ -25,7 +26,7 @@ Because the policy itself ends the dialogue, by answering, two usual forms of A 
   on when the dialogue ends, so each further turn is charged or credited with the mean reward of a turn.
 - A mean over the dialogues that have a turn t: the factor 1 − 1/(their number) scales later turns down.
 
-Counting an ended dialogue as 0 from then on is unbiased, too (`test_credit`), but then tasks without facts would not
+A third form is unbiased: counting a dialogue as 0 after its end (`test_credit`). But then tasks without facts would not
 have GRPO's advantages, and rewards of late turns would not be centered.
 
 Φ affects the variance, never the bias. It lowers the variance to the extent that w Φ(s) follows the expected reward in

@@ -63,7 +63,7 @@ class Environment:
 
         The key of a dialogue consists of `name` and a number. `agent` is a StatefulAgent that returns its tokens; it is
         opened for these dialogues. A dialogue has the score 0 if the agent failed, and no score if the human or
-        the scorer failed. Raises EndpointError if a model server does not respond, and UserError if it
+        the scorer failed. Raises EndpointError if a model server does not respond, and UserError if a model server
         refuses requests.
         """
         cells = [

@@ -137,9 +137,9 @@ def after_reply(chat: Chat, messages: Sequence[Message], *, where: str) -> list[
 
 
 def continues(chat: Chat, system: str) -> bool:
-    """Return True if a prompt begins with the tokens of the previous prompt and of the reply to it (without thoughts).
+    """Return True if each prompt begins with the tokens of the previous prompt and of the reply that followed it.
 
-    Raises DataError if the template refuses the messages.
+    The test uses a reply without thoughts. Raises DataError if the template refuses the messages.
     """
     where = "a question, a reply and a question"
     first = [Message(role="system", content=system)] if system else []

@@ -1,8 +1,8 @@
 """Samplers of replies.
 
 `Rounds` samples in this process, in batches with one reply for each dialogue. `Server` uses a vLLM server, which
-samples each reply as soon as it is requested. With both, the time to a reply also depends on the other dialogues, so it
-does not count toward the agent's time limit.
+samples each reply as soon as it is requested. With both samplers, the time to a reply also depends on the other
+dialogues, so this time does not count toward the agent's time limit.
 
 The server completes token IDs, so it uses no chat template. It must be started as TRL requires
 (`VLLM_SERVER_DEV_MODE=1 vllm serve MODEL --weight-transfer-config '{"backend": "nccl"}' --logprobs-mode

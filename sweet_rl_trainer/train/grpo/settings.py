@@ -127,6 +127,6 @@ def check(settings: GrpoSettings, *, tasks: int, processes: int) -> None:
     groups = settings.batch_size // settings.group_size
     if tasks < groups:
         raise UserError(
-            f"batch_size {settings.batch_size}: groups of {settings.group_size} dialogues require {groups} "
-            f"tasks, but there are only {tasks}; lower batch_size, or use more tasks"
+            f"batch_size {settings.batch_size}: {groups} groups of {settings.group_size} dialogues, with one task per "
+            f"group, require {groups} tasks, but there are only {tasks}; lower batch_size, or use more tasks"
         )

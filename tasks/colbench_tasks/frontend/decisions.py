@@ -19,7 +19,7 @@ Choices = Mapping[str, Choice]
 
 _ALL = decisions(files(__package__).joinpath("decisions.txt").read_text("utf-8"))
 *DECISIONS, SECTIONS = _ALL
-"""The decisions of a design, and the decision about the parts of the page, which depends on the kind of page."""
+"""The decisions for which `draw` draws choices, and the decision about the parts of the page."""
 _CHOICES = {
     decision.name: [option.choices() for option in decision.options] for decision in DECISIONS
 }

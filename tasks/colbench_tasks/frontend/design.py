@@ -236,7 +236,7 @@ def from_choices(choices: Choices, pictures: int) -> Design:
 
 
 def goes_together(design: Design) -> bool:
-    """Return True if the choices suit each other: parts are visible, columns wide enough, and tints not gray."""
+    """Return True if the choices suit each other: all parts are visible, columns wide enough, and no tints gray."""
     black = "black" in (design.button_look, design.card_look)
     on_black = design.dark and (design.tone == "800" or black)
     hidden = design.button_look == "black" and design.card_look == "black"

@@ -89,7 +89,7 @@ class Draft(Struct, frozen=True, kw_only=True):
 
     @property
     def face(self) -> str:
-        """Return a text that identifies the sections and the choices that are visible at first glance (`FACE`)."""
+        """Return a key that two pages share if their sections and their visible choices for `FACE` are the same."""
         return _key(self.kind, self.sections, self.choices, self.used.intersection(FACE))
 
     @property
@@ -146,7 +146,7 @@ def stream(kind: Kind, number: int, seed: str) -> Iterator[Task]:
         made, last = made + 1, attempt
         if made == number:
             return
-    reason = "the others are too similar to these, or do not show their main color"
+    reason = "further pages are too similar to these, or do not show their main color"
     raise too_few(kind.name, made, reason)
 
 
@@ -189,7 +189,7 @@ def _used(kind: Kind, sections: Sections, choices: Choices) -> frozenset[str]:
 
 
 def _key(kind: Kind, sections: Sections, choices: Choices, names: frozenset[str]) -> str:
-    """Return a text that identifies a design: its kind, its choices for the decisions in `names`, and its sections."""
+    """Return a key that two designs share if their kind, sections, and choices for the decisions `names` agree."""
     chosen = [
         f"{name} {choice.option.code} {choice.value}"
         for name, choice in choices.items()

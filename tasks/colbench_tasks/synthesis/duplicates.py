@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 SHINGLE = 3
 """The number of words, or of tokens of code, in a run."""
 SAME_REQUEST = 0.5
-"""Similarity threshold for requests. No two of 400 official requests have more than 0.33 in common."""
+"""Similarity threshold for requests. No two of 400 official requests have a similarity above 0.33."""
 SAME_CODE = 0.8
-"""Similarity threshold for code. Seven of 400 official references reach it: the same formula with other names."""
+"""Similarity threshold for code. Seven of 400 official references are so similar: the same formula with other names."""
 FUNCTIONS = 256
 REQUEST_ROWS, CODE_ROWS = 4, 8
 """The number of values in a band, for requests and for code.

@@ -148,7 +148,7 @@ def test_rollouts_of_another_configuration_are_refused(run, meta, copied, capsys
     with (mixed / "rollouts.jsonl").open("a") as file:
         file.write(json.dumps(other) + "\n")
     said = refused(mixed, meta, capsys)
-    assert "dialogues with another configuration than run.json: 1, such as" in said
+    assert "dialogues whose configuration differs from that in run.json: 1, such as" in said
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_a_run_resumed_on_several_machines_is_packed_with_all_their_long_descrip
 
 def test_a_run_that_breaks_a_standard_track_rule_is_refused_with_the_reason(run, meta, capsys):
     said = refused(run, track(meta, "standard"), capsys)
-    assert 'does not qualify for the track "standard"; in ' in said
+    assert '; the run does not qualify for the track "standard":' in said
     assert "it has 3 of the 1000 tasks of bundled:backend" in said
 
 

@@ -20,9 +20,9 @@ from colbench_leaderboard.bundle.submission import QUESTIONS, read_submission, t
     [
         ("models", "score = 0.9\nmodels", "`score`: scores are not submitted"),
         ("models", "[results]\nmodels", "`results`: scores are not submitted"),
-        ('tools = "none"', 'tools = "none"\nmyRank = 1', "myRank` (keys after [disclosures] belong to it): scores"),
+        ('tools = "none"', 'tools = "none"\nmyRank = 1', "myRank` (keys after [disclosures] belong to this table):"),
         ("models", "colour = 1\nmodels", "unknown key `colour`; known keys: name, organization"),
-        ('tools = "none"', 'tools = "none"\nlink = ""', "`disclosures.link` (keys after [disclosures] belong to it);"),
+        ('tools = "none"', 'tools = "none"\nlink = ""', "`disclosures.link` (keys after [disclosures] belong to this"),
         ('tools = "none"', "", "these questions have no answer:\n  disclosures.tools: tools that the system uses"),
         ('name = "Guesser"', 'name = ""', "these questions have no answer:\n  name: name of the system"),
         ('"open"', '"best"', '`track` ("standard" (all tasks of a bundled'),

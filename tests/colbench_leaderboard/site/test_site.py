@@ -445,7 +445,7 @@ def test_a_board_of_an_external_domain_uses_the_domains_terms(tmp_path, stores):
     assert "Ranked by beauty & form" in words(f"{here}/index.html")
     assert "Beauty & form by turn" in words(f"{here}/charts.html")
     assert (
-        "Mean score over the dialogues of the last poem that the agent had shown by a turn."
+        "Mean score, over all dialogues, of the last poem that the agent had shown by a turn."
         in words(f"{here}/charts.html")
     )
     assert "Beauty & form, points" in words(f"{here}/against/{board.rows[0].bundle[:12]}.html")

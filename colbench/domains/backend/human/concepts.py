@@ -97,7 +97,7 @@ def telling(text: str) -> list[str]:
 
 
 def asked(text: str) -> dict[str, frozenset[str]]:
-    """Return the concepts that each concept word in a question can mean, keyed by the word's stem."""
+    """Return, for each word in a question that can stand for concepts, these concepts, keyed by the word's stem."""
     stems = (stem(word) for word in WORD.findall(text.lower()))
     return {one: CONCEPTS[one] for one in stems if one in CONCEPTS}
 

@@ -1,7 +1,7 @@
-"""The facts of a reference: each of its decisions as one sentence, with the words that a question about it may use.
+"""The facts of a reference: one sentence for each decision, with the words that a question about the decision may use.
 
-The reference is parsed and never run. A fact in a branch or loop includes the condition or the loop. Each entry of a
-table is a fact of its own, in addition to the whole table.
+The reference is parsed and never run. The sentence of a fact in a branch or loop also states the condition or the loop.
+Each entry of a table (a dict literal) is a fact of its own, in addition to the whole table.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ class _Reader:
                 yield from self._entries(node, table)
 
     def _entries(self, node: ast.stmt, table: ast.Dict) -> Iterator[CodeFact]:
-        """Yield one fact for each entry of a table, so that a question about an entry is answered with it alone."""
+        """Yield one fact for each entry of a table, so that a question about one entry reveals only this entry."""
         owner = [node.targets[0]] if isinstance(node, ast.Assign) else []
         whole = f" of {self._speaker.say(owner[0])}" if owner else ""
         for key, value in zip(table.keys, table.values, strict=True):
@@ -273,7 +273,7 @@ def _equal_to(test: ast.expr) -> str | None:
 
 
 def _under(context: Sequence[Context]) -> str:
-    """Describe the context in words, joining consecutive conditions; if too long, describe only the innermost part."""
+    """Describe the context in words, with all conditions in one clause; if too long, only the innermost part."""
     said = _joined(context)
     return said if len(said) <= LONGEST_CONTEXT else _joined(context[-1:])
 

@@ -27,10 +27,10 @@ MOST_FACTS = 2
 LIMIT = 400
 """Maximum number of characters in a reply."""
 GOOD_ENOUGH = 0.4
-"""Minimum share of a question's weight that a fact must match to answer the question."""
+"""Minimum share of the total weight of a question's words that a fact must match to answer the question."""
 FOREIGN = 0.8
 IN_REQUEST = 0.25
-"""Weights of a question's words that occur in no fact: `IN_REQUEST` for words in the request, `FOREIGN` for others."""
+"""Weights of a question's words that occur in no fact: `IN_REQUEST` if the request has the word, else `FOREIGN`."""
 BY_SYNONYM = 0.6
 BY_CONCEPT = 0.7
 AGREEMENT = 0.05
@@ -42,7 +42,7 @@ OFF_TOPIC = 0.5
 SHAPE_UNASKED = 0.5
 """Factor that lowers a match with a fact on a parameter's format if the question does not ask about inputs.
 
-It also lowers a match with a fact on a parameter's default if the question asks how an input is used (`USED`).
+A match with a fact on a parameter's default is lowered only if the question also asks how an input is used (`USED`).
 """
 USED = re.compile(r"\b(?:affect|impact|influence|contribute|use|happen|matter)", re.IGNORECASE)
 """Pattern of questions about how an input is used, as opposed to its format."""
@@ -53,9 +53,9 @@ NEUTRAL = frozenset(
 LONGEST_HEARD = 20_000
 """Maximum number of characters of a message that are read."""
 MOST_QUESTIONS = 20
-"""Maximum number of parts of a message's questions that are considered."""
+"""Maximum number of parts of questions (`_parts`) that are considered in one message."""
 NAME_LENGTH = 60
-"""Maximum number of characters of a decision's sentence in the decision's name, which also has a number."""
+"""Maximum number of characters in a decision's name that come from its sentence; a number precedes them."""
 
 
 class CodeHuman:
@@ -92,9 +92,9 @@ def answer(task: Task, said: str) -> str:
 
 
 def decisions(task: Task) -> tuple[Fact, ...]:
-    """Estimate the decisions behind a task from its reference: one decision per sentence, named by its first words.
+    """Estimate the decisions behind a task: one for each fact in the reference code, named by its first words.
 
-    Empty if the reference cannot be read.
+    The result is empty if the reference cannot be read.
     """
     try:
         return _decisions(task.hidden.reference)

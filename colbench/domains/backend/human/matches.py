@@ -47,7 +47,7 @@ def _matches(subject: ast.expr, pattern: ast.pattern) -> ast.expr | None:
 
 
 def _value(pattern: ast.pattern) -> ast.expr:
-    """Return an expression that is phrased like a pattern."""
+    """Return the expression that stands for a pattern when the human describes the code."""
     match pattern:
         case ast.MatchValue(value=value):
             return value

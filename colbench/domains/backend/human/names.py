@@ -123,8 +123,8 @@ def listed(items: Sequence[str], last: str = "and") -> str:
 def as_sentence(clause: str, limit: int = 320) -> str:
     """Format a clause as a sentence with a capital letter and a period.
 
-    A clause of more than `limit` characters is cut and ends in "and so on". No period follows a quoted end of a
-    sentence, such as `."`.
+    A clause of more than `limit` characters is cut and ends in "and so on". No period is added to a clause that
+    ends with a quoted sentence, as in `."`.
     """
     clause = " ".join(clause.split())
     if len(clause) > limit:

@@ -12,7 +12,7 @@ ORDINALS = {0: "first", 1: "second", 2: "third", 3: "fourth", 4: "fifth", -1: "l
 POSITION = "the position (counting from {})"
 FROM_ZERO, FROM_ONE = POSITION.format(0), POSITION.format(1)
 SHORT_NAME = 2
-"""Maximum length of a variable's name that says little by itself."""
+"""Maximum length of a variable's name that counts as too short to mean anything."""
 
 
 def called(func: ast.expr) -> str:
@@ -56,7 +56,7 @@ def _total(speaker: Says, source: ast.expr) -> str:
 
 
 def _argument(node: ast.Call, place: int, name: str) -> ast.expr | None:
-    """Return the argument of a call that is given at this place or by this name; None if it is not given."""
+    """Return the argument that a call passes at position `place` or as the keyword `name`; None without either."""
     named = (word.value for word in node.keywords if word.arg == name)
     return node.args[place] if len(node.args) > place else next(named, None)
 
@@ -169,7 +169,7 @@ def _unused(target: ast.expr) -> bool:
 
 
 def loop_names(speaker: Says, target: ast.expr, source: ast.expr) -> dict[str, str]:
-    """Return phrases for those variables of a loop that have short names, such as `i`, or that `enumerate` counts."""
+    """Return phrases for a loop's variables with short names, such as `i`, and for the counter of `enumerate`."""
     match source, target:
         case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]), ast.Tuple(
             elts=[ast.Name(id=name), item]

@@ -1,4 +1,4 @@
-"""Inputs and outputs of the reference: defaults, shapes and values of parameters, kinds of results."""
+"""Inputs and outputs of the reference: the default, shape and possible values of each parameter; kinds of results."""
 
 from __future__ import annotations
 

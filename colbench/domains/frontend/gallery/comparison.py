@@ -30,7 +30,7 @@ class PageComparison:
         return self._album.can_take(target_page(task.hidden.reference), page)
 
     def compare(self, task: Task, page: str | None) -> Comparison:
-        """Return the target, the page and their difference; an item without a picture has a note that says why."""
+        """Return the target, the page and their difference, each as a picture or as a note on why it is missing."""
         target = target_page(task.hidden.reference)
         pages = [target] if page is None else [target, page]
         self._album.take(pages, [(target, page)] if page is not None else [])

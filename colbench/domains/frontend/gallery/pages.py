@@ -31,7 +31,7 @@ DIALOGUES = 100
 NEAR = 10
 """Number of gallery pages to which a page links in each direction."""
 Row = Mapping[int, Rollout | None]
-"""The planned dialogues on a task by trial, counted from 0; None for an unfinished one."""
+"""The planned dialogues on a task, by the trial's number from 0; None for an unfinished dialogue."""
 WORDS = 300
 """Maximum number of characters shown of a message without a page."""
 
@@ -43,7 +43,7 @@ class Picture(Struct, frozen=True, kw_only=True):
     shot: Shot
     metrics: str = ""
     note: str = ""
-    """The note of the page's score, shown after the reason if the picture is missing."""
+    """The note of the page's score. If the picture is missing, this note is shown after the reason (`shot.note`)."""
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -233,7 +233,7 @@ def _final(rollout: Rollout) -> str | None:
 
 
 def shown_pages(rollout: Rollout) -> Iterator[tuple[Turn, str | None]]:
-    """Yield each turn with the page that it showed, or None; the last turn has the page of the answer, if any."""
+    """Yield each turn with the page that it showed, or None. The answer's page counts as that of the last turn."""
     for turn in rollout.turns[:-1]:
         yield turn, extract_page(turn.said)
     if rollout.turns:

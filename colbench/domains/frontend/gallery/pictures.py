@@ -17,9 +17,9 @@ FADING = 0.6
 CONTRAST = 3
 """Factor by which a difference is amplified for display."""
 NEAR = 4
-"""Radius in pixels of the surroundings with which a point is compared."""
+"""Radius, in pixels, of the surroundings with which `_detail` compares a pixel."""
 DETAIL = 8
-"""Minimum lead of one page in detail (`_detail`), in gray levels, at which a difference gets that page's color."""
+"""Gray levels by which one page must have more detail (`_detail`) than the other for its color to be used."""
 TARGET, FINAL, BOTH = (0, 128, 145), (214, 52, 40), (207, 190, 235)
 """Colors of areas that only the target has, that only the final page has, and that differ in color."""
 

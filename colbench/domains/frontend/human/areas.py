@@ -19,7 +19,7 @@ JUST_SEEN = 2.5
 _STRIKING = 30.0
 _OWN_GROUND = ("button", "input", "picture")
 _WIDE = 0.5
-"""Minimum width, as a share of the page's width, of an area that is called by its place, as in "the top part"."""
+"""Minimum width, as a share of the page's width, of an area that is named by its position, as in "the top part"."""
 _BAND_HEIGHT = 60
 _SAME_AREA = 0.4
 
@@ -76,7 +76,7 @@ def _behind(pair: Pair, scene: Scene) -> Iterator[Difference]:
 
 
 def _as_the_page(pair: Pair, scene: Scene) -> bool:
-    """Return True if each block has the background color of its page; pages' colors are compared elsewhere."""
+    """Return True if both blocks have the background color of their pages; those colors are compared elsewhere."""
     return (
         pair.theirs.background == scene.theirs.background
         and pair.mine.background == scene.mine.background

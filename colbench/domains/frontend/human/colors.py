@@ -55,7 +55,10 @@ def distance(one: str, other: str) -> float:
 
 @lru_cache(maxsize=4096)
 def oklab(color: str) -> Lab:
-    """Convert `#rrggbb` (sRGB) to Oklab coordinates: lightness, 0 to 1, and a and b (B. Ottosson 2020; CSS Color 4)."""
+    """Convert `#rrggbb` (sRGB) to Oklab coordinates: lightness (0 to 1), a and b.
+
+    B. Ottosson 2020; CSS Color 4.
+    """
     red, green, blue = (_linear(int(color[at : at + 2], 16) / 255) for at in (1, 3, 5))
     long = math.cbrt(0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue)
     medium = math.cbrt(0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue)

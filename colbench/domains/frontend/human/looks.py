@@ -24,7 +24,7 @@ _BEFORE = 2
 
 
 def look_differences(scene: Scene) -> Iterator[Difference]:
-    """Yield the differences in looks between matching blocks: band by band, then of moved blocks, then of backdrops."""
+    """Yield the differences in looks between matching blocks: first in bands, then moved blocks, then backdrops."""
     matching = scene.matching
     for at, band in enumerate((*matching.bands, matching.moved, matching.backdrops)):
         for pair in band:

@@ -53,7 +53,7 @@ class Matching(Struct, frozen=True, kw_only=True):
     moved: tuple[Pair, ...]
     """Pairs of pictures, or of blocks with about the same text, in very different places."""
     backdrops: tuple[Pair, ...]
-    """Pairs of pictures, at least one of which has text on it."""
+    """Pairs of pictures; at least one picture of each pair has text on it."""
     missing: tuple[Block, ...]
     surplus: tuple[Block, ...]
 
@@ -102,8 +102,8 @@ def match(target: Page, made: Page) -> Matching:
 def similarity(one: str, other: str) -> float:
     """Return the similarity of two texts, 0 to 1: Dice's coefficient (Dice 1945).
 
-    Two long texts are compared by their words, others by pairs of characters; in both cases only the first `_CHARS`
-    characters count. Only equal texts have the similarity 1.
+    Two long texts are compared by their words, all other texts by pairs of characters. Only the first `_CHARS`
+    characters of each text count. Only equal texts have the similarity 1.
     """
     if one == other:
         return 1.0
@@ -173,7 +173,7 @@ def _score(theirs: Block, mine: Block, target: Page, made: Page) -> float:
 
 
 def _beside(theirs: Block, mine: Block, target: Page, made: Page) -> float:
-    """Return how well two blocks align horizontally, 0 to 1: the best of left edges, middles and right edges."""
+    """Return how well two blocks align horizontally, 0 to 1: the best value of left edges, middles and right edges."""
     a, b = theirs.x / target.width, mine.x / made.width
     c, d = (theirs.x + theirs.width) / target.width, (mine.x + mine.width) / made.width
     return max(0.0, 1 - 2 * min(abs(a - b), abs(c - d), abs(a + c - b - d) / 2))

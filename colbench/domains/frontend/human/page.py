@@ -48,12 +48,12 @@ class Page(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def last(self) -> Block | None:
-        """The only block of the last band if it is text, such as a footer; otherwise None."""
+        """The last band's block, such as a footer, if it is a text and the band has no other block; otherwise None."""
         end = self.bands[-1] if self.bands else ()
         return end[0] if len(end) == 1 and end[0].kind == "text" else None
 
     def behind(self, block: Block) -> Block | None:
-        """Return the smallest area that contains the middle of a block and is larger than it; else None."""
+        """Return the smallest area that contains the middle of a block and is larger than the block; else None."""
         return min((area for area in self.areas if holds(area, block)), key=area_of, default=None)
 
 
@@ -93,7 +93,7 @@ def _bands(blocks: Iterable[Block]) -> tuple[tuple[Block, ...], ...]:
 
 
 def _reading(block: Block) -> tuple[int, int]:
-    """Return a sort key for reading order: by the middle's height in steps of 24 pixels, then from left to right."""
+    """Return a sort key for reading order: by rows of 24 pixels (of the block's middle), then from left to right."""
     return (round((block.y + block.height / 2) / 24), block.x)
 
 

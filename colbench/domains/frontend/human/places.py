@@ -10,7 +10,7 @@ from colbench.pages.render import Block
 
 _NEAR_BESIDE = 260
 _NEAR_BELOW = 260
-"""Maximum distance in pixels between two blocks of which one is described as next to or below the other."""
+"""Maximum distance, in pixels, at which a block is described as next to or below another block."""
 _WIDE = 0.6
 _EDGE = 120
 """Distance in pixels within which a block counts as being at the top or the bottom of the page.
@@ -69,7 +69,7 @@ def _nearest(blocks: Sequence[Block], far: Callable[[Block], float | None]) -> B
 def _beside(block: Block, other: Block) -> float | None:
     """Return the gap between two blocks that are side by side.
 
-    Return None for other blocks, for a wide gap, or if `other` is much wider than `block`.
+    Return None if the blocks are not side by side, if the gap is wide, or if `other` is much wider than `block`.
     """
     shared = min(block.y + block.height, other.y + other.height) - max(block.y, other.y)
     if shared < 0.5 * min(block.height, other.height) or other.width > 3 * block.width + 200:

@@ -1,4 +1,4 @@
-"""Both pages side by side, and descriptions of their blocks."""
+"""The target and the agent's page side by side, and descriptions of their blocks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Difference(Struct, frozen=True, kw_only=True):
     subjects: frozenset[str]
     """Names of the blocks that differ: blocks of the target or, if they are surplus, of the agent's page."""
     group: str = ""
-    """Name of a group of related differences, of which only the first is mentioned; "" if no others are related."""
+    """Name of a group of related differences, of which only the first is mentioned; "" for an unrelated difference."""
     rewords: str = ""
     """The agent's text, if it should be replaced; the reply then omits less urgent differences about this text."""
     about: str = ""

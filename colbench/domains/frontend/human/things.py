@@ -15,7 +15,7 @@ from colbench.pages.render import Block
 MOST_IN_ROW = 6
 _PLURALS = {"link": "links", "button": "buttons", "text": "texts"}
 _FIRST = 0.05
-"""Severity added for a missing block at the top of the page; it falls to 0 at the end of the page."""
+"""Severity added for a missing block: this value at the top of the page, less further down, 0 at the bottom."""
 _FEW = 3
 _SHORT = 30
 """Maximum number of characters of a text that can be part of a row."""
@@ -90,7 +90,7 @@ def _groups(blocks: Sequence[Block]) -> Iterator[list[Block]]:
 
 
 def _parted(row: list[Block]) -> Iterator[list[Block]]:
-    """Yield the parts of a row, split at gaps far larger than the others; a row of up to `_FEW` blocks is not split."""
+    """Yield the parts of a row, split at gaps far above the median gap; a row of up to `_FEW` blocks is not split."""
     gaps = [right.x - left.x - left.width for left, right in pairwise(row)]
     widest = 20 + 3 * sorted(gaps)[len(gaps) // 2] if len(row) > _FEW else inf
     start = 0

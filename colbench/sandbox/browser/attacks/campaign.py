@@ -64,8 +64,9 @@ async def attack_renderer(
     budget: Budget | None = None,
     on_found: Callable[[Finding], None] = lambda _found: None,
 ) -> Report:
-    """Attack the renderer from the context `opening` with the `chosen` pages, by default with the whole corpus.
+    """Attack the renderer that `opening` opens.
 
+    `chosen`: the hostile pages and controls to render, by default the whole corpus.
     `budget`: the limits above which an attack counts as a success. `on_found` is called with each finding.
     """
     findings: list[Finding] = []

@@ -47,7 +47,7 @@ class PageAttack(Struct, frozen=True, kw_only=True):
     def page(self, canary: Canary, visit: str) -> str:
         """Return the page with the addresses of this canary inserted.
 
-        The page also contains the name `visit`, so that pages of two visits differ although they look the same.
+        The text `visit` is also inserted, so that the sources of two visits differ although the pages look the same.
         """
         text = self.source
         for word, piece in (pieces() | canary.words | {"VISIT": visit}).items():

@@ -29,7 +29,7 @@ _BUTTONS = frozenset(("submit", "button", "reset"))
 _WORDLESS = frozenset(("checkbox", "radio", "range", "color"))
 _LINE = 20
 _LINES = 0.6
-"""Share of a text's height by which the middle of the next text must be higher or lower to count as a new line."""
+"""Minimum vertical distance between the middles of texts on different lines, as a share of the first text's height."""
 _BOLD = 600
 _NARROWEST_LETTER = 0.3
 """Width of the narrowest letter as a share of the font size. It limits how much text a field can show."""

@@ -21,9 +21,10 @@ TEXT_CONTRAST = 20
 """Contrast in levels of a channel (0 to 255) below which text counts as unreadable."""
 AREA_CONTRAST = 6
 _NEAR = 0.55
-"""Maximum distance between a text's color and the most similar pixel, as a share of the contrast.
+"""Maximum distance between a text's color and the most similar pixel.
 
-Thin strokes are blended with the background and do not reach the text's color.
+It is a share of the contrast between the text and its background. The pixels of thin strokes blend these two colors, so
+none of them may have exactly the text's color.
 """
 _NEAR_ON_PICTURE = 60
 _SAMPLE = 64
@@ -115,10 +116,7 @@ def _small(image: Image.Image) -> Image.Image:
 
 
 def _nearest(image: Image.Image, color: Color) -> float:
-    """Return the smallest difference between a pixel and a color.
-
-    The difference of a pixel is its difference in the channel that differs most.
-    """
+    """Return the difference between a color and the most similar pixel, in the channel that differs most."""
     from PIL import Image, ImageChops
 
     wanted = tuple(round(min(255.0, max(0.0, channel))) for channel in color.rgb)

@@ -119,7 +119,7 @@ class Item:
         self.attributes: Mapping[str, str] = {}
         self.lines: tuple[Line, ...] = ()
         self.own_text = ""
-        """The content of a field."""
+        """The text shown in a form field: its value, placeholder or selected option; "" for any other item."""
         self.display = style["display"]
         positioned = style["position"] != "static"
         moved = style["transform"] != "none" or style["filter"] != "none"

@@ -27,7 +27,7 @@ _LEAST_THROUGH = 1 / 256
 _CELL = 8
 """Size in pixels of the cells of a `Raster`."""
 _MOST = 3000
-"""Maximum number of painted areas; of more areas, only the largest are used."""
+"""Maximum number of painted areas; if a page has more, only the largest are used."""
 _MOST_LOOKS = 5_000_000
 """Maximum number of painted areas to look at in all lookups of a page.
 
@@ -138,7 +138,7 @@ class Canvas:
                 self._top.paint(paint.rect, rank)
 
     def behind(self, x: float, y: float, key: Key) -> tuple[Color, bool]:
-        """Return what is painted at a point before `key` in paint order: the color, and True if a picture is visible.
+        """Return the color at a point from all areas before `key` in paint order, and True if a picture is visible.
 
         Raises TooBigError after too many lookups in pages with very many layers.
         """
@@ -182,7 +182,7 @@ class Canvas:
 def _whole(item: Item) -> Item:
     """Return the drawing or form field that contains an item; for any other item, the item itself.
 
-    A drawing is therefore never covered by its own parts.
+    The parts of a drawing are painted with the key of the drawing, so they never count as covering it.
     """
     while item.hidden and item.parent is not None:
         item = item.parent

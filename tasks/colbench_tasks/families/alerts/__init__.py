@@ -11,7 +11,7 @@ from colbench_tasks.notation import decisions, requests, themes
 
 
 def _draw(random: Random, values: Mapping[str, Any]) -> tuple[list[float | None]]:
-    """Draw temperatures: a random walk in half degrees around the limit, with gaps and jumps close to severe cold."""
+    """Draw temperatures: a random walk in half degrees around the limit, with missing readings and some jumps."""
     limit, severe = values["limit"], values["severe"] or -2
     here = random.choice((limit + 1.5, limit, severe + 1))
     readings: list[float | None] = []

@@ -261,7 +261,7 @@ def _fact(decision: Decision, words: Words, chosen: Chosen, stated: Sequence[str
 
 
 def _databases(words: Words, chosen: Chosen, random: Random) -> list[str]:
-    """Return databases on which the reference returns rows; any other option changes these rows on at least one."""
+    """Return databases with rows for the reference. Replacing any option changes the rows on at least one database."""
     others = [
         query(words, {**chosen, decision.name: option})
         for decision in DECISIONS
