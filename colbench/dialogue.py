@@ -195,7 +195,7 @@ class Dialogue:
         cut = any(each.cut for each in delivered)
         fix = f"; raise the token limit with {TOKEN_LIMIT['agent']}" if cut else ""
         raise EndpointError(
-            f"every reply was empty (finish_reason: {reasons}){fix}",
+            f"every reply was empty{fix} (finish_reason: {reasons})",
             kind="empty",
         )
 

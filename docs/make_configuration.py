@@ -15,18 +15,20 @@ INTRODUCTION = """\
 # Configuration
 <!-- Made by docs/make_configuration.py from colbench/config.py; change the text there. -->
 
-A setting can be given in four places, in order of precedence:
+A setting can be given in three places. If several of them contain it, the first one in this list counts:
 
 1. a flag of the command line: `--max-turns 5`
 2. an environment variable, named after the flag: `COLBENCH_MAX_TURNS=5`
 3. a key in the TOML (or `*.json`) file that `--config FILE` names: `max_turns = 5`
-4. the default, if the setting is missing in these places (an empty value in one of them is an error)
 
-`colbench.evaluate(max_turns=5)` takes the same keys. In flags and variables, commas separate the items of a list
-(`--task-ids a,b`). Arguments of the agent and the human have the keys `agent_args` and `human_args`. In a file, each
-key is a table. On the command line, repeat the flag: `--agent-arg temperature=0.7 --agent-arg seed=1`. In a variable,
-separate the arguments by spaces: `COLBENCH_AGENT_ARGS="temperature=0.7 seed=1"`. The arguments from all places are
-combined.
+A setting that is missing in all three places has its default. An empty value is an error. From Python, the keys of
+the file are arguments of `evaluate`: `colbench.evaluate(max_turns=5)`. In flags and variables, commas separate the
+items of a list (`--task-ids a,b`).
+
+The arguments of the agent and of the human can also be given in these places, and the arguments from all places are
+combined. On the command line, repeat the flag: `--agent-arg temperature=0.7 --agent-arg seed=1`. In a variable,
+separate the arguments by spaces: `COLBENCH_AGENT_ARGS="temperature=0.7 seed=1"`. In a file, `agent_args` and
+`human_args` are tables:
 
 ```toml
 agent = "openai:my-model@http://localhost:8000/v1"
@@ -40,12 +42,14 @@ Unknown keys and flags are errors, and so are `COLBENCH_…` variables whose nam
 `COLBENCH_AGNET`.
 
 Settings marked † are **pinned**, because they can change a result: a run is resumed only if they are unchanged. A
-prompt file may be moved, but its content must be unchanged.
-The address of a model server and these arguments are not pinned: {unpinned}.
+prompt file may be moved, but its content must be unchanged. The address of a model server is not pinned, and neither
+are these arguments of agents and humans: {unpinned}.
+
 Settings marked + select the dialogues, and can be changed to extend a run. A smaller selection deletes no dialogue, but
-the report then covers only this selection. All other settings can change at any time, with two exceptions:
-`--in-process` changes the agent's process, and `--browser` can change the browser's version. A run pins this process
-and this version.
+the report then covers only this selection.
+
+All other settings can change at any time, with two exceptions. A run also pins the process in which the agent runs,
+which `--in-process` changes, and the browser's version, which `--browser` can change.
 """
 MARKS = {"pinned": "†", "selection": "+", "execution": ""}
 OTHERS = """

@@ -127,6 +127,7 @@ def page(name: str, worlds: dict[str, Results]) -> str:
         useful=useful,
         fit=whole_percent(report.ZERO_SHOT[1]),
         similar=whole_percent(SIMILAR),
+        cells=lambda arm: f"{' | '.join(numbers[world].cell(arm) for world in worlds)} |",
     )
 
 
@@ -235,6 +236,16 @@ class Numbers:
                     self.success_if_told(name),
                 )
                 yield f"| `{name}` | {self.seeds(name)} | {' | '.join(cells)} |"
+
+    def cell(self, arm: str) -> str:
+        """Return the mean success of an arm and its difference from RFT in points: `55.2% (−18.8)`, or "" without."""
+        rows = on_tests(self._results, arm)
+        if not rows:
+            return ""
+        found = difference(rows, on_tests(self._results, RIVAL), success)
+        if found is None or arm == RIVAL:
+            return self.success(arm)
+        return f"{self.success(arm)} ({signed(found.mean * 100)}{self._mark(arm)})"
 
     def _mark(self, arm: str) -> str:
         found = difference(on_tests(self._results, arm), on_tests(self._results, RIVAL), success)

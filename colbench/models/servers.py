@@ -138,7 +138,7 @@ class Server:
 
     @contextmanager
     def backing_off(self, reason: str) -> Iterator[None]:
-        """Count a refused request as waiting while the context is open."""
+        """While the `with` block runs, count one more request that the server refused and that waits to be retried."""
         self._refused_since = self._refused_since or time.monotonic()
         self._backing_off[reason] = self._backing_off.get(reason, 0) + 1
         try:

@@ -59,8 +59,8 @@ def _installed(name: str) -> Distribution:
         ) from cause
     if not _modules(found):
         raise UserError(
-            f"--sandbox-packages: {name} has no modules that could be made visible; if it is "
-            "installed with --editable, install it again without this option"
+            f"--sandbox-packages: {name} has no modules that answers could import; if you "
+            "installed it with `pip install --editable`, install it again without `--editable`"
         )
     return found
 

@@ -110,9 +110,9 @@ def short_amount(value: float) -> str:
 
 
 def spread(wanted: Sequence[float], lowest: float) -> list[float]:
-    """Return y positions for labels: close to `wanted`, but at least a line apart, and none below `lowest`.
+    """Return y positions for labels: close to `wanted`, but at least a line apart, and none greater than `lowest`.
 
-    Both sequences are ordered from the top of a chart to its bottom.
+    `wanted` and the result are ordered from the top of a chart to its bottom.
     """
     moved: list[float] = []
     for y in wanted:

@@ -130,7 +130,7 @@ def test_a_package_that_cannot_be_made_visible_is_a_user_error(tmp_path, monkeyp
     install(tmp_path, "linked", "__editable__.linked.pth")
     install(tmp_path, "found", "__editable__.found-1.0.pth", "__editable___found_1_0_finder.py")
     for name in ("linked", "found"):
-        with pytest.raises(UserError, match=f"{name} has no modules that could be made visible"):
+        with pytest.raises(UserError, match=f"{name} has no modules that answers could import"):
             CodeSandbox(1, packages=(name,))
 
 

@@ -200,5 +200,5 @@ class HTTPRules:
     @property
     def _known(self) -> Ready:
         if self._ready is None:
-            raise AssertionError(f"{READY} is needed")
+            raise AssertionError(f'the check "{READY}" must pass before this one')
         return self._ready
