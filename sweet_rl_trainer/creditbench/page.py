@@ -24,7 +24,7 @@ PAGE, PARTS, PICTURE = "credit-bench.md", "credit-bench", "estimators"
 CHANCE = 0.5
 TITLE = "Estimators of turn credit against exact advantages"
 ABOUT_KINDS = {
-    "relevant": "questions that make the human reveal an open decision: one question for each open decision",
+    "relevant": "questions that make the human reveal an open decision, one for each open decision",
     "redundant": "questions about a known decision",
     "unanswerable": "questions that concern no decision",
     "answer": "the best answers given what is known",
@@ -181,7 +181,9 @@ def _left_out(results: Results) -> str:
     reasons: dict[str, list[str]] = {}
     for each in results.left_out:
         reasons.setdefault(each.reason, []).append(each.name)
-    return "\n".join(f"Left out ({why}): {'; '.join(names)}." for why, names in reasons.items())
+    return "\n".join(
+        f"Estimators left out ({why}): {'; '.join(names)}." for why, names in reasons.items()
+    )
 
 
 def _validation(results: Results) -> str:

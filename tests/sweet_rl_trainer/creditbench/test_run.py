@@ -87,7 +87,7 @@ def test_estimators_without_scores_are_listed_with_the_reason(finished, tmp_path
     assert len(results.left_out) == 10
     assert all(each.common is None for each in results.estimators)
     assert (
-        "Left out (no --policy): likelihood; PMI;"
+        "Estimators left out (no --policy): likelihood; PMI;"
         in (tmp_path / "report" / "credit-bench.md").read_text()
     )
 
