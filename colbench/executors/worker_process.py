@@ -21,7 +21,7 @@ PR_SET_PDEATHSIG = 1
 
 
 class WorkerProcess:
-    """A process on this machine that runs the function `main` of a module, by default that of a worker.
+    """A process on this machine that runs the function `main` of `module`; the default is the worker's module.
 
     It has the methods of `workers.Host` to start the process, wait for its end and kill it.
     """

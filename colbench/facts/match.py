@@ -148,8 +148,8 @@ class _Classes:
     def likeness(self, words: Array, worths: Array) -> Array:
         """Return, for each class, the mean similarity (0 to 1) between the words and the class's most similar examples.
 
-        `worths`: the weights of the words. A function word in both texts adds nothing to their similarity; it counts only if
-        it is a synonym of another word.
+        `worths`: the weights of the words. A function word in both texts adds nothing to their similarity; it
+        counts only if it is a synonym of another word.
         """
         ranks, known = self._find(words)
         starts = self._starts[ranks]

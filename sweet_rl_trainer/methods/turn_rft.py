@@ -145,7 +145,10 @@ def _reason(dialogue: Trajectory, kept: Mapping[str, Collection[int]]) -> str:
 def credited(
     dialogues: Iterable[Trajectory], tasks: Mapping[str, Task], values: Potential
 ) -> Iterator[tuple[Trajectory, list[float]]]:
-    """Yield dialogues with the potential before each turn; skip those with an unknown task or undefined potential."""
+    """Yield each dialogue together with the potentials before its turns.
+
+    A dialogue is skipped if its task is unknown or if one of its potentials is undefined.
+    """
     known = [each for each in dialogues if each.task_hash in tasks]
     states = [states_of(each, tasks[each.task_hash]) for each in known]
     found = iter(values([state for every in states for state in every]))

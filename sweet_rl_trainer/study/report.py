@@ -126,8 +126,8 @@ def measured(results: Results) -> str:
         lines.append([escape(arm.label), f"{len(tests)}", *map(_share, found), _each(found[0])])
     heads = ("arm", "seeds ", *(f"{name} " for name in MEASURES), "success of each seed ")
     text = (
-        "Means over seeds, with two 95% intervals: over tasks in brackets (each task is first averaged over "
-        "seeds), and over seeds after ± (Student's t)."
+        "Each entry is a mean over seeds with two 95% intervals. The one in parentheses is over tasks (each task is "
+        "first averaged over seeds). The one after ± is over seeds (Student's t)."
     )
     return "\n\n".join([text, table(heads, lines), *_stopped(results)])
 

@@ -1,7 +1,10 @@
 """New tasks from any seed: `generated:DOMAIN/SEED?number=…&difficulty=…&families=…`.
 
-A new seed gives a test set that no one has trained on. Tasks of every seed except `train` are drawn from the test
-split (see `splits`). Without the option `families`, the tasks come from all installed families with enough decisions
+Each possible design and request of a task belongs to the training split or to the test split (see `splits`). The seed
+`train` uses only the training split, and all other seeds use only the test split. A new seed therefore gives a test set
+that no one has trained on.
+
+Without the option `families`, the tasks come from all installed families with enough decisions
 for the difficulty, so they change when a family is installed. With this option, the tasks depend only on the source
 (domain, seed and options) and on the versions of the listed families.
 """

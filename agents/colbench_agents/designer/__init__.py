@@ -38,7 +38,7 @@ class Designer:
 
 
 class Draughtsman:
-    """The designer of one dialogue; it replays the dialogue from its start, so a reply depends only on the messages."""
+    """The agent's part of one dialogue. Each reply depends only on the messages: all comments are applied again."""
 
     def __init__(self, max_turns: int) -> None:
         self._max_turns = max_turns

@@ -247,6 +247,6 @@ def _verify(store: Path, record: Record, verifier: Verifier) -> None:
             found = (Path(made) / name).read_bytes() if (Path(made) / name).exists() else b""
             if found != (stored / name).read_bytes():
                 raise DataError(
-                    f"{stored / name}: differs from the result of verifying the bundle again "
-                    f"(SHA-256 {sha256(found)})"
+                    f"{stored / name}: verifying the bundle again gives a different file, with "
+                    f"SHA-256 {sha256(found)}"
                 )

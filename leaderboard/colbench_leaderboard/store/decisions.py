@@ -169,7 +169,9 @@ def keep(store: Path, bundle: str, reason: str) -> Record:
 def require_reason(reason: str, flag: str = "--reason") -> None:
     """Raise UserError if the reason is empty, too long, or not UTF-8."""
     if not reason.strip():
-        raise UserError(f"{flag}: expected a reason, got an empty text; the reason is published")
+        raise UserError(
+            f"{flag}: the reason is empty; give one that readers of the site understand, because it is published"
+        )
     if len(reason) > MOST_TEXT:
         raise UserError(
             f"{flag}: the reason has {len(reason):,} characters; at most {MOST_TEXT:,} are allowed"

@@ -218,7 +218,7 @@ def test_verifying_again_compares_every_byte(used_store):
     one.verify([[1.0], [0.0]])
     found = audit(store, verifier=honest)
     assert found.verified == 0
-    assert "scores.jsonl: differs from the result of verifying" in found.faults[0]
+    assert "scores.jsonl: verifying the bundle again gives a different file" in found.faults[0]
 
 
 def test_a_bundle_that_can_no_longer_be_verified_is_a_fault(used_store):
