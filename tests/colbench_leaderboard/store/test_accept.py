@@ -318,8 +318,8 @@ def test_rescoring_to_a_refusal_asks_for_the_entrys_removal(store, entrant):
 @pytest.mark.parametrize(
     ("reason", "flaw"),
     [
-        ("", "expected a reason"),
-        ("  ", "expected a reason"),
+        ("", "the reason is empty"),
+        ("  ", "the reason is empty"),
         ("x" * 2001, "2,001 characters; at most 2,000 are allowed"),
         ("copied \udcff", "not UTF-8, from character 8 on"),
     ],

@@ -305,7 +305,7 @@ def test_keeping_a_flagged_entry_is_recorded_in_the_log(new_store, entrant, caps
 
 MISTAKES = [
     (["accept", "nowhere", "b"], "is not a store"),
-    (["accept", "nowhere", "b", "--refuse", " "], "--refuse: expected a reason"),
+    (["accept", "nowhere", "b", "--refuse", " "], "--refuse: the reason is empty"),
     (["keep", "nowhere", "b", "--reason", "x"], "is not a store"),
     (["remove", "nowhere", "b", "--reason", "x"], "is not a store"),
     (["rescore", "nowhere", "--reason", "x"], "is not a store"),
