@@ -33,7 +33,7 @@ class PageHuman:
     """A human who reports the most noticeable differences between the agent's page and the target.
 
     A reply names at most four differences. The replies are deterministic. Each mention of a difference lowers its
-    priority, so that later replies also name other differences. docs/frontend.md lists the forms of the sentences.
+    priority, so that later replies also name other differences. docs/frontend.md has examples of the sentences.
     """
 
     def __init__(self) -> None:
