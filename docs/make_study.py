@@ -1,7 +1,6 @@
 """Generate the study's pages, pictures and reports from the recorded results: `python docs/make_study.py`.
 
-docs/study/WORLD.json.gz    input: the results of a study in a world, which is `results.json` of `sweet-rl study`.
-                            `population` is not shown (`WORLDS`) until it is complete
+docs/study/WORLD.json.gz    input: the results of a study in a world, which is `results.json` of `sweet-rl study`
 docs/study/finetuned-first.json.gz    input: results in `finetuned` with an earlier base
 docs/study/finetuned-more.json.gz    input: results in `finetuned` with twelve more seeds, for predictions 27 and 28
 docs/PAGE.md.jinja          input: the text of a page (`PAGES`); this script computes the numbers in it
@@ -59,7 +58,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 PARTS = HERE / "study"
-WORLDS = ("asking", "finetuned", "smollm2")
+WORLDS = ("asking", "population", "finetuned", "smollm2")
 PAGES = ("study", "study-appendix")
 MAIN_ARMS = (*world.read("smollm2").arms, "turn-rft", "turn-rft-gain")
 """The arms that all worlds have, and turn-wise RFT."""
