@@ -126,7 +126,9 @@ def page(name: str, worlds: dict[str, Results]) -> str:
         useful=useful,
         fit=whole_percent(report.ZERO_SHOT[1]),
         similar=whole_percent(SIMILAR),
-        cells=lambda arm: f"{' | '.join(numbers[world].cell(arm) for world in worlds)} |",
+        cells=lambda part, *arms: (
+            f"{' | '.join(getattr(numbers[each], part)(*arms) for each in worlds)} |"
+        ),
     )
 
 
@@ -246,6 +248,23 @@ class Numbers:
             return self.success(arm)
         return f"{self.success(arm)} ({signed(found.mean * 100)}{self._mark(arm)})"
 
+    def gap(self, arm: str, other: str) -> str:
+        """Return the lead of an arm over another one in points, with the interval over seeds; "" without results."""
+        rows = on_tests(self._results, arm), on_tests(self._results, other)
+        return _marked(difference(*rows, success)) if all(rows) else ""
+
+    def gap_if_asked(self, arm: str) -> str:
+        """Return the points of success that an arm gains if the oracle asks instead; "" without results."""
+        asked = exchanged(self._results, ORACLE, arm)
+        return _marked(difference(asked, on_tests(self._results, arm), success)) if asked else ""
+
+    def gap_if_written(self, arm: str) -> str:
+        """Return the points of success that an arm gains if the oracle writes the answers; "" without results."""
+        written = exchanged(self._results, arm, ORACLE)
+        return (
+            _marked(difference(written, on_tests(self._results, arm), success)) if written else ""
+        )
+
     def _mark(self, arm: str) -> str:
         found = difference(on_tests(self._results, arm), on_tests(self._results, RIVAL), success)
         return "" if found and found.decided else UNDECIDED
@@ -285,6 +304,13 @@ def _share(found: Summary | None) -> str:
 
 def _points(found: Summary | None) -> str:
     return _with_reach(signed(_mean(found) * 100), found)
+
+
+def _marked(found: Summary | None) -> str:
+    """Return a difference in points, marked if it is undecided or known from one seed only."""
+    if found is not None and found.reach is None:
+        return f"{_points(found)} (one seed)"
+    return _points(found) + ("" if found and found.decided else UNDECIDED)
 
 
 def _ends(found: Summary | None) -> str:

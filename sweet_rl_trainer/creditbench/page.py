@@ -172,7 +172,7 @@ def _other_truths(agreements: Mapping[str, Mapping[str, Agreement]]) -> str:
     widest = max((_reach(each) for row in found.values() for each in row), default=0.0)
     return (
         "The table shows the percentage of candidate pairs that each estimator orders correctly. "
-        f"Each end of a 95% interval is at most {widest * 100:.1f} points from the value.\n\n"
+        f"The 95% intervals, not shown here, extend at most {widest * 100:.1f} points in either direction.\n\n"
         + _rows(("estimator", *(f"`{truth}`" for truth in TRUTHS)), rows)
     )
 
