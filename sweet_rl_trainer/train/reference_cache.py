@@ -105,7 +105,8 @@ class ReferenceCache:
         found = self._values.get(content_key(parts, kind))
         if found is None:
             raise UserError(
-                f"{self._folder}: this cache lacks the number that the model gives to a token sequence; fill it first"
+                f"{self._folder}: this cache lacks the number that the model gives to a token sequence; "
+                "fill the cache first"
             )
         return torch.from_numpy(np.frombuffer(found, "<f4").copy())
 
