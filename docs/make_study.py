@@ -38,6 +38,7 @@ from sweet_rl_trainer.methods.credit.state import states_of
 from sweet_rl_trainer.study import report, world
 from sweet_rl_trainer.study.arms import ARMS
 from sweet_rl_trainer.study.measures import (
+    BySeed,
     Measure,
     Summary,
     answered,
@@ -154,7 +155,7 @@ class Numbers:
 
     def wins(self, arm: str, other: str) -> str:
         """Return in how many seeds an arm has a higher success than another: `5 of 6`."""
-        found = difference(on_tests(self._results, arm), on_tests(self._results, other), success)
+        found = self._difference(arm, other)
         seeds = found.seeds if found else ()
         return f"{sum(lead > 0 for lead in seeds)} of {len(seeds)}"
 
@@ -231,7 +232,7 @@ class Numbers:
             if on_tests(self._results, name):
                 cells = (
                     self.share(name),
-                    "" if name == RIVAL else self.lead(name, RIVAL) + self._mark(name),
+                    "" if name == RIVAL else self.gap(name, RIVAL),
                     self.answered(name),
                     self.told(name),
                     self.success_if_told(name),
@@ -239,35 +240,13 @@ class Numbers:
                 yield f"| `{name}` | {self.seeds(name)} | {' | '.join(cells)} |"
 
     def cell(self, arm: str) -> str:
-        """Return the mean success of an arm and its difference from RFT in points: `55.2% (−18.8)`, or "" without."""
-        rows = on_tests(self._results, arm)
-        if not rows:
+        """Return the mean success of an arm and its difference from RFT in points: `55.2% (−18.8)`; "" without rows."""
+        if not on_tests(self._results, arm):
             return ""
-        found = difference(rows, on_tests(self._results, RIVAL), success)
+        found = self._difference(arm, RIVAL)
         if found is None or arm == RIVAL:
             return self.success(arm)
-        return f"{self.success(arm)} ({signed(found.mean * 100)}{self._mark(arm)})"
-
-    def gap(self, arm: str, other: str) -> str:
-        """Return the lead of an arm over another one in points, with the interval over seeds; "" without results."""
-        rows = on_tests(self._results, arm), on_tests(self._results, other)
-        return _marked(difference(*rows, success)) if all(rows) else ""
-
-    def gap_if_asked(self, arm: str) -> str:
-        """Return the points of success that an arm gains if the oracle asks instead; "" without results."""
-        asked = exchanged(self._results, ORACLE, arm)
-        return _marked(difference(asked, on_tests(self._results, arm), success)) if asked else ""
-
-    def gap_if_written(self, arm: str) -> str:
-        """Return the points of success that an arm gains if the oracle writes the answers; "" without results."""
-        written = exchanged(self._results, arm, ORACLE)
-        return (
-            _marked(difference(written, on_tests(self._results, arm), success)) if written else ""
-        )
-
-    def _mark(self, arm: str) -> str:
-        found = difference(on_tests(self._results, arm), on_tests(self._results, RIVAL), success)
-        return "" if found and found.decided else UNDECIDED
+        return f"{self.success(arm)} ({signed(found.mean * 100)}{_mark(found)})"
 
     def pair(self, asker: str, writer: str) -> str:
         """Return the mean success of dialogues in which one model asks and another writes: `92.9% ± 3.1`."""
@@ -275,27 +254,36 @@ class Numbers:
 
     def lead(self, arm: str, other: str, measure: str = "success") -> str:
         """Return the difference between two arms in points, with the interval over seeds: `−20.8 ± 11.7`."""
-        return _points(
-            difference(
-                on_tests(self._results, arm), on_tests(self._results, other), MEASURES[measure]
-            )
-        )
+        return _points(self._difference(arm, other, measure))
 
     def over_tasks(self, arm: str, other: str) -> str:
         """Return the interval over tasks of the difference between two arms in points: `+1.2 to +3.2`."""
-        found = difference(on_tests(self._results, arm), on_tests(self._results, other), success)
-        return _ends(found)
+        found = self._difference(arm, other)
+        if found is None or found.tasks.low is None or found.tasks.high is None:
+            raise ValueError(
+                "the page states an interval, but the results contain no dialogues for it"
+            )
+        return f"{signed(found.tasks.low * 100)} to {signed(found.tasks.high * 100)}"
 
-    def oracle_asks(self, arm: str) -> str:
-        """Return the points of success that an arm gains if the oracle asks instead, with both intervals."""
-        asked = exchanged(self._results, ORACLE, arm)
-        found = difference(asked, on_tests(self._results, arm), success)
-        return f"{_points(found)[1:]} (over tasks: {_ends(found)})"
+    def gap(self, arm: str, other: str) -> str:
+        """Return the same difference as `lead`, marked if it is undecided; "" if one of the arms has no rows."""
+        return _marked(self._difference(arm, other))
 
-    def oracle_writes(self, arm: str) -> str:
-        """Return the points of success that an arm gains if the oracle writes the answers instead."""
-        written = exchanged(self._results, arm, ORACLE)
-        return _points(difference(written, on_tests(self._results, arm), success))[1:]
+    def gap_if_asked(self, arm: str) -> str:
+        """Return the points of success that an arm gains if the oracle asks instead, marked as in `gap`."""
+        return self._gap_of(exchanged(self._results, ORACLE, arm), arm)
+
+    def gap_if_written(self, arm: str) -> str:
+        """Return the points of success that an arm gains if the oracle writes the answers, marked as in `gap`."""
+        return self._gap_of(exchanged(self._results, arm, ORACLE), arm)
+
+    def _gap_of(self, rows: BySeed, arm: str) -> str:
+        return _marked(difference(rows, on_tests(self._results, arm), success))
+
+    def _difference(self, arm: str, other: str, measure: str = "success") -> Summary | None:
+        return difference(
+            on_tests(self._results, arm), on_tests(self._results, other), MEASURES[measure]
+        )
 
 
 def _share(found: Summary | None) -> str:
@@ -307,17 +295,14 @@ def _points(found: Summary | None) -> str:
 
 
 def _marked(found: Summary | None) -> str:
-    """Return a difference in points, marked if it is undecided or known from one seed only."""
-    if found is not None and found.reach is None:
-        return f"{_points(found)} (one seed)"
-    return _points(found) + ("" if found and found.decided else UNDECIDED)
+    """Return a difference in points, marked if it is undecided or known from one seed only; "" without a difference."""
+    if found is None:
+        return ""
+    return _points(found) + (" (one seed)" if found.reach is None else _mark(found))
 
 
-def _ends(found: Summary | None) -> str:
-    """Return the interval over tasks in points: `+1.2 to +3.2`."""
-    if found is None or found.tasks.low is None or found.tasks.high is None:
-        raise ValueError("the page states an interval, but the results contain no dialogues for it")
-    return f"{signed(found.tasks.low * 100)} to {signed(found.tasks.high * 100)}"
+def _mark(found: Summary) -> str:
+    return "" if found.decided else UNDECIDED
 
 
 def _with_reach(text: str, found: Summary | None) -> str:

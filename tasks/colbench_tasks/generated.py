@@ -4,9 +4,9 @@ Each possible design and request of a task belongs to the training split or to t
 `train` uses only the training split, and all other seeds use only the test split. A new seed therefore gives a test set
 that no one has trained on.
 
-Without the option `families`, the tasks come from all installed families with enough decisions
-for the difficulty, so they change when a family is installed. With this option, the tasks depend only on the source
-(domain, seed and options) and on the versions of the listed families.
+Without the option `families`, the tasks come from all installed families with enough decisions for the difficulty, so
+they change when a family is installed. With this option, the tasks depend only on the source (domain, seed and options)
+and on the versions of the listed families.
 """
 
 from __future__ import annotations
