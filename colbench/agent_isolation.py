@@ -127,7 +127,7 @@ def _hide_tasks(agent: PythonAgent, config: RunConfig, out: Path | None) -> str:
 
 
 def _writable(config: RunConfig, hidden: Hidden) -> list[Path]:
-    """Return the folders of `agent_write`. Raises UserError if one does not exist, or is hidden from agents."""
+    """Return the folders of `agent_write`. Raises UserError if a folder does not exist, or is hidden from agents."""
     folders = [Path(folder).expanduser().resolve() for folder in config.agent_write]
     for given, folder in zip(config.agent_write, folders, strict=True):
         if not folder.is_dir():

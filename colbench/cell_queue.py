@@ -73,7 +73,7 @@ class CellSource(Protocol):
         ...
 
     def finished(self, rollout: Rollout) -> None:
-        """Record a finished rollout. An exception raised here ends the run at once."""
+        """Record a finished rollout. An exception raised here ends the run immediately."""
         ...
 
     def stop(self, error: ColBenchError) -> None:

@@ -20,7 +20,7 @@ class TaskCheck(Struct, frozen=True, kw_only=True, omit_defaults=True):
     default: float | None
     """Score of the reference as an answer in the default mode; None if it cannot be scored."""
     official: float | None
-    """Score of the reference as an answer in the official mode; None if not scored, or without this mode."""
+    """Score of the reference as an answer in the official mode; None if not scored, or if the domain lacks it."""
     blank: float | None
     """Score of an empty answer in the default mode; None if it cannot be scored."""
     flaws: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Examination(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     """Paragraphs in Markdown for the section on statistics."""
     flaws: Mapping[str, int] = {}
-    """Number of tasks by flaw, in the order to show them."""
+    """Number of tasks with each flaw; the flaws are in display order."""
 
 
 class Diagnosis(Struct, frozen=True, kw_only=True):
@@ -54,12 +54,12 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
 
     what: str
     works: bool | None
-    """True if it works. Otherwise, None if only an optional feature needs it, else False."""
+    """True if `what` works. If it does not work: None if only an optional feature needs it, otherwise False."""
     text: str
     fix: str = ""
     """Instruction for installing or repairing it."""
     fetched: bool = False
-    """True if it is downloaded automatically at first use, so that a machine with a network needs no preparation."""
+    """True if `what` is downloaded automatically at first use: a machine with a network needs no preparation."""
 
 
 def check_package(name: str, purpose: str, fix: str) -> Diagnosis:

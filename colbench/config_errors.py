@@ -63,9 +63,9 @@ def explain(
 ) -> Problem:
     """Describe why values cannot be converted to the type `kind`.
 
-    If `values` are given, the problem shows the wrong value. If the values are a table in a larger
-    file, `table` is the key of this table. With `quoted`, a string that looks like another type, such as "1", is shown
-    in quotes, as in JSON or TOML.
+    If `values` are given, the problem shows the wrong value. If the values are a table in a larger file, `table` is the
+    key of this table. With `quoted`, a string that looks like another type, such as "1", is shown in quotes, as in JSON
+    or TOML.
     """
     message, _, path = str(error).partition(" - at `")
     steps = STEP.findall(path.removeprefix("$").rstrip("`"))

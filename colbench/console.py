@@ -63,7 +63,7 @@ def settings_for_child() -> dict[str, str]:
 
 
 def inherited_output() -> AbstractContextManager[None]:
-    """Return the context `output` with the settings that the parent process passed on by `settings_for_child`."""
+    """Return the context `output` with the output mode of the parent process; see `settings_for_child`."""
     flags = os.environ.get(_INHERITED, "").split(",")
     return output(as_json="json" in flags, quiet="quiet" in flags)
 

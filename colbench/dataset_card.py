@@ -19,7 +19,7 @@ LICENSES = {"Apache-2.0": "apache-2.0", "MIT": "mit", "CC-BY-4.0": "cc-by-4.0"}
 
 
 class CardSet(Struct, frozen=True, kw_only=True):
-    """A task set in a dataset card: on the Hub, a configuration named after the domain."""
+    """A task set in a dataset card; on the Hub, the set is a configuration that is named after the domain."""
 
     source: str
     domain: Domain

@@ -320,7 +320,7 @@ class Domain:
     ) -> Examination:
         """Run the references of some tasks and return the findings for the datasheet.
 
-        `sample`: if references are slow, a domain may run only those of the first `sample` tasks.
+        `sample`: if references are slow, a domain may run only the references of the first `sample` tasks.
         """
         checks = await self.check(tasks, config, bar("references", len(tasks)))
         flaws = {
@@ -349,7 +349,7 @@ class Domain:
     def agent_prompt(self, *, single_turn: bool, pictures: bool) -> str:  # noqa: ARG002
         """Return the built-in system prompt of an agent.
 
-        `single_turn`: the agent must answer at once. `pictures`: the agent is shown pictures of its pages.
+        `single_turn`: the agent must answer immediately. `pictures`: the agent is shown pictures of its pages.
         """
         return self.prompt("agent_single_turn" if single_turn else "agent")
 

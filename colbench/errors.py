@@ -51,7 +51,7 @@ context       the dialogue is longer than the model's context
 empty         every reply of the agent was empty (cut before its first word, filtered, or just empty), or the model that
               plays the human gave an empty reply or refused to reply
 exception     an exception in the agent's, the human's or the scorer's own code; a crash of a program or a process; or
-              another failure, such as that of the sandbox or the browser
+              another failure, such as a failure of the sandbox or the browser
 reply         the object that the agent or the human returned is not a valid message
 (empty text)  unknown: files of earlier versions do not record it
 """
@@ -156,8 +156,8 @@ def boundary(error: type[BoundaryError]) -> Iterator[None]:
 def describe_exception(error: BaseException) -> str:
     """Return one line with an error's type, its text and, if Python code raised it, the file name and line number.
 
-    For an error inside a library, the file and line are those of the code that called the library, such as the
-    agent's. The text of a SyntaxError already contains its file and line.
+    For an error inside a library, the file and line show where the library was called, for example in the agent's
+    code. The text of a SyntaxError already contains its file and line.
     """
     text = " ".join(str(error).split())
     if isinstance(error, SyntaxError):

@@ -91,8 +91,8 @@ class Observer:
 class Evaluation:
     """One run. The constructor loads tasks, agent and human, and checks the settings. It does not start the run.
 
-    An agent outside this process is started or called once, to ask for its description. `agent`, `human` and `tasks`
-    given as objects replace those of the configuration. Without `out` the folder is `runs/AGENT-TASKS-DIGEST`.
+    An agent outside this process is started or called once, to ask for its description. Objects given as
+    `agent`, `human` or `tasks` replace these settings. Without `out`, the folder is `runs/AGENT-TASKS-DIGEST`.
     Dialogues of an earlier attempt are run again if a reason in `retry_failed` matches them; see `colbench.failures`.
     Raises UserError, which names the flag or field to fix, if a setting is wrong.
     """
@@ -216,7 +216,7 @@ class Evaluation:
         )
 
     def _read_earlier(self, earlier: Earlier, observer: Observer) -> int:
-        """Read an earlier attempt's dialogues, except those to retry; return how many are planned and settled."""
+        """Read an earlier attempt's dialogues, except those to retry; return how many are both planned and settled."""
         tasks, kept = {task.id: task for task in self.tasks}, 0
         for place, rollout in self.folder.latest():
             if matches(rollout, self._retried):

@@ -45,7 +45,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 class _RareCollections(AbstractContextManager[None]):
-    """A context that can be open several times at once; until all are closed, garbage collection is less frequent."""
+    """A context that may be open more than once; garbage collection is less frequent until every entry is closed."""
 
     def __init__(self) -> None:
         self._open = 0
@@ -68,7 +68,7 @@ class _RareCollections(AbstractContextManager[None]):
 
 
 RARE_COLLECTIONS = _RareCollections()
-"""A context that raises the garbage collector's threshold to `COLLECTED_AFTER`, unless it is higher or 0."""
+"""A context that raises the garbage collector's threshold to `COLLECTED_AFTER`, unless the threshold is higher or 0."""
 
 
 @asynccontextmanager

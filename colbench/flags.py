@@ -254,7 +254,10 @@ def command_flags(config: RunConfig) -> list[str]:
 
 
 def is_given_by_flags(config: RunConfig) -> bool:
-    """Return True if `command_flags` gives exactly this configuration; flags turn a string "1", for example, into 1."""
+    """Return True if `command_flags` gives exactly this configuration.
+
+    The result can be False because flags turn a string such as "1" into the number 1.
+    """
     parser = argparse.ArgumentParser()
     add_config_flags(parser)
     try:

@@ -82,7 +82,7 @@ class Rule(Struct, frozen=True, kw_only=True):
 
 @runtime_checkable
 class Checkable(Protocol):
-    """An agent with its own rules in addition to those for every agent."""
+    """An agent with its own rules, in addition to the rules for every agent."""
 
     def conformance_rules(self, patience: float) -> Sequence[Rule]:
         """Return the agent's rules, in the order of checking; `patience` is the time limit in seconds for one reply."""

@@ -47,7 +47,7 @@ class Items(Struct, frozen=True, kw_only=True):
         return self._each(other, frozenset.__sub__)
 
     def share_of(self, whole: Items) -> Leak:
-        """Return the number of items of each kind as a share of those in `whole`; 0 for kinds that `whole` lacks."""
+        """Return the number of items as a share of the number in `whole`, by kind; 0 for kinds that `whole` lacks."""
         return Leak(
             identifiers=_share(len(self.identifiers), len(whole.identifiers)),
             literals=_share(

@@ -1,7 +1,7 @@
 """The leak audit: how much of the hidden reference a reply revealed beyond the question.
 
 Three kinds of items of the reference are counted. Items that are also in the request are not hidden and are left out.
-Shares are relative to the other items, so 1.0 means that the reply said every hidden item of a kind. An item that the
+Shares are relative to the hidden items, so 1.0 means that the reply said all hidden items of a kind. An item that the
 question itself named does not count as revealed by the reply. The items of a fact do not count either if the question
 contains the words of one of the fact's topics or examples. For tasks without facts, the subject of a question is
 unknown, and every correct answer counts; the audit is then an upper bound.
@@ -34,7 +34,7 @@ from colbench.task import Fact, Task
 STEM = 5
 """Number of first letters by which the words of a topic and of a question are compared."""
 CACHED_TASKS = 256
-"""Number of tasks whose hidden items are cached: those of concurrent dialogues."""
+"""Number of tasks whose hidden items are cached; enough for the tasks of concurrent dialogues."""
 CACHED_TEXTS = 65536
 AUDITED = 50_000
 """Maximum number of characters of a message to audit."""
@@ -86,7 +86,7 @@ def used_items(task: Task, source: str) -> Items:
 
 
 def _asked(task: Task, secret: Items, question: str) -> Items:
-    """Return the hidden items that a question names, and the hidden items in the statements of facts it asks about."""
+    """Return the hidden items that a question names, or that are in the statement of a fact that it asks about."""
     asked = mentioned(secret, question)
     stems = _stems(question)
     for topics, said in _facts(secret, task.hidden.facts):
@@ -117,7 +117,7 @@ def said_by(secret: Items, statement: str) -> Items:
 
 
 _Topics = Mapping[str, Sequence[tuple[str, ...]]]
-"""The topics and examples by their longest stem, each as a tuple of the other stems.
+"""The topics and examples, grouped by their longest stem. Each is a tuple of its other stems.
 
 So a question is compared only with the topics whose longest stem it contains. A topic without stems has the key "", and
 matches every question.

@@ -33,7 +33,7 @@ WARNED = 5.0
 WAKE = signal.SIGURG
 """Signal that interrupts a system call in the main thread; ignored by default, so a late signal does no harm."""
 HARNESS = (clocks.__file__, f"{Path(asyncio.__file__).parent}{os.sep}")
-"""Beginnings of the paths of files whose code never counts as a speaker's."""
+"""Beginnings of the paths of files whose code never counts as code of a speaker."""
 
 logger = logging.getLogger("colbench")
 _WATCHES: dict[asyncio.AbstractEventLoop, LoopWatch] = {}
@@ -72,7 +72,7 @@ def watched_loop() -> Iterator[LoopWatch]:
 def interrupt(loop: asyncio.AbstractEventLoop, frame: FrameType | None) -> None:
     """Interrupt, from now on, any code that blocks the loop; `frame` comes from a signal handler.
 
-    Raises Interrupted at once if the frame belongs to a speaker's code.
+    Raises Interrupted immediately if the frame belongs to a speaker's code.
     """
     if loop in _WATCHES:
         _WATCHES[loop].stopping = True

@@ -69,8 +69,8 @@ class _Place(NamedTuple):
 def merge(runs: Sequence[str | Path], *, out: str | Path, force: bool = False) -> Merged:
     """Merge the shards of a run into a new folder, with its report.
 
-    If several shards have the same dialogue and only its times differ, it is taken once; a finished dialogue takes
-    precedence over one that must be repeated. A planned dialogue that is missing from all shards stays pending:
+    If several shards have the same dialogue and only its times differ, it is taken once. A finished dialogue takes
+    precedence over a dialogue that must be repeated. A planned dialogue that is missing from all shards stays pending:
     `colbench eval --out` with the same settings runs it. The folder appears only when it is completely written.
 
     Args:

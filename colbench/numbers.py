@@ -1,7 +1,7 @@
 """Human-readable numbers and counts, for the terminal, for reports and for the leaderboard's pages.
 
-For None, the functions that accept it return `NOTHING`, except `dollars`. For an interval without ends, functions
-return `NO_INTERVAL`, unless their docstring says otherwise.
+Functions that accept None as a value return `NOTHING` for None, except `dollars`. For an interval without ends,
+functions return `NO_INTERVAL`, unless their docstring says otherwise.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def count(amount: int, noun: str, plural: str = "") -> str:
 
 
 def short(amount: int) -> str:
-    """Return a count as `9,500`, or from 10,000 as `12.3 k`, `4.5 M`."""
+    """Return a count below 10,000 as `9,500`, and a larger count as `12.3 k` or `4.5 M`."""
     if amount < 1e4:
         return f"{amount:,}"
     found = ((amount / size, unit) for size, unit in ((1e3, "k"), (1e6, "M")))

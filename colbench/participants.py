@@ -37,7 +37,7 @@ def arguments(role: Role, config: RunConfig) -> dict[str, ArgValue]:
 
 
 def agent_prompt(path: str | None, domain: str, max_turns: int, pictures: bool = False) -> str:
-    """Return the system prompt from a file, or the domain's built-in one.
+    """Return the system prompt from a file, or the domain's built-in prompt.
 
     Raises UserError if the file cannot be read.
     """
@@ -86,7 +86,7 @@ def require_given(name: str, given: object) -> None:
 
 
 def describe_for(participant: object, domains: Collection[str]) -> dict[str, str]:
-    """Return a participant's description; its parts about one domain have keys such as `backend_prompt`."""
+    """Return a participant's description; entries about a single domain have keys such as `backend_prompt`."""
     parts = {
         f"{name}_{key}": value
         for name in sorted(domains)
@@ -164,7 +164,9 @@ async def start(stack: AsyncExitStack, role: str, participant: Any) -> None:
     except ColBenchError:
         raise
     except Exception as cause:
-        raise UserError(f"--{role}: starting it failed\n{describe_exception(cause)}") from cause
+        raise UserError(
+            f"--{role}: the {role} could not be started\n{describe_exception(cause)}"
+        ) from cause
 
     async def stop(*error: Any) -> None:
         try:

@@ -26,7 +26,7 @@ Temperature = Annotated[float, Meta(ge=0)]
 
 
 def named(factory: Factory, *, registered: bool) -> tuple[str, list[str]]:
-    """Return the names of a factory's parameters: the one for the text after the spec's colon, and all others.
+    """Return the name of a factory's parameter for the text after the spec's colon, and the names of all others.
 
     The first name is "" if the factory does not take the text after the colon.
     """
@@ -73,9 +73,10 @@ def require_fitting(flag: str, factory: Factory, args: Mapping[str, ArgValue]) -
 
 
 def with_flag(flag: str, spec: str, args: Mapping[str, ArgValue], message: str) -> str:
-    """Return a factory's error message after a flag: `--agent-arg` if the message begins with an argument's name.
+    """Return a factory's error message with the flag that it is about.
 
-    A message that already begins with a flag is returned unchanged.
+    The flag is `FLAG-arg`, such as `--agent-arg`, if the message begins with the name of an argument in `args`. A
+    message that already begins with a flag is returned unchanged.
     """
     if message.startswith("--"):
         return message

@@ -106,7 +106,7 @@ def files_of(kind: Kind, spec: str) -> list[Path]:
 
 
 def require_method(kind: Kind, plugin: object, place: str) -> None:
-    """Raise UserError, which begins with `place`, if an agent or a human is a class or lacks its (async) method."""
+    """Raise UserError, which begins with `place`, unless `plugin` is an instance with the async method of its kind."""
     method = REQUIRED[kind]
     if isinstance(plugin, type):
         raise UserError(f"{place}: {_name(plugin)} is a class; pass an instance")
@@ -259,7 +259,7 @@ def _find(kind: Kind, spec: str) -> tuple[Any, list[str], str]:
 
 
 def _choice(kind: Kind, file: str) -> str:
-    """Return advice for a spec that is only a file: name its only agent or human, or one of the objects it defines."""
+    """Return advice for a spec that is only a file: the file's only agent or human, or a list of what it defines."""
     methods = {REQUIRED[kind], "open"} if kind == "agent" else {REQUIRED[kind]}
     found = plugin_files.classes_in(Path(file).expanduser(), methods)
     if len(found) == 1:

@@ -13,7 +13,7 @@ ADDRESS = re.compile(r"\b([a-z][a-z0-9+.-]*)://[^\s'\"<>]+", re.IGNORECASE)
 
 
 def scrub(text: str) -> str:
-    """Return a text with paths that begin with `/`, `~/` or a drive reduced to file names, and URLs to their scheme."""
+    """Return a text with URLs reduced to the scheme, and paths from `/`, `~/` or a drive reduced to the file name."""
     return PATH.sub(r"\1", ADDRESS.sub(r"\1:…", text))
 
 

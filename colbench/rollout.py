@@ -38,7 +38,7 @@ class Leak(Struct, frozen=True, kw_only=True):
 class Asking(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Measures of the questions of one dialogue; docs/metrics.md defines each number.
 
-    A question is a turn of the agent that the human replied to. Several counts may include the same question, such as
+    A question is an agent's message to which the human replied. Several counts may include the same question, such as
     `redundant` and `late`, but a hit is neither redundant nor unanswerable.
     """
 
@@ -122,7 +122,7 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The agent's thoughts, which the human never saw. Thoughts in `<think>` tags are also in `raw`."""
     human_thoughts: str = ""
     sampled: Sampled | None = None
-    """The tokens of `raw`, including those of thoughts; recorded with `--record-tokens`."""
+    """The tokens of `raw`, including the tokens of thoughts; recorded with `--record-tokens`."""
     agent_usage: Usage | None = None
     human_usage: Usage | None = None
     agent_delivery: Delivery | None = None

@@ -200,7 +200,7 @@ class Run:
     def to_dataset(self) -> datasets.Dataset:
         """Return the dialogues as a `datasets.Dataset`, one row for each.
 
-        The columns are those of `rows`, then `request`, `answer` (None without an answer) and `messages`, a list of
+        The columns are as in `rows`, then `request`, `answer` (None without an answer) and `messages`, a list of
         `{"role": "user" or "assistant", "content": text}` that begins with the human's request. Each text is as the
         other participant saw it.
         """

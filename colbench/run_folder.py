@@ -37,7 +37,7 @@ class TaskSource(Struct, frozen=True, kw_only=True):
 
     source: str
     file: str = ""
-    """Absolute path of the source if it is a file; it is not published."""
+    """Absolute path of the source if the source is a file; the path is not published."""
     count: int
     hash: str
 
@@ -88,7 +88,7 @@ def versions_of(record: RunRecord) -> dict[str, str]:
 
 
 def join_versions(records: Sequence[RunRecord]) -> RunRecord:
-    """Return the first record; where a later record has other versions, the field has all values."""
+    """Return the first record; a field in which the records have different versions gets all of them."""
     fixed = {name: join_values(*(getattr(each, name) for each in records)) for name in VERSIONS}
     tools: dict[str, str] = {}
     for name, value in (pair for each in records for pair in each.environments.items()):
@@ -194,7 +194,7 @@ class RunFolder:
         self.write("run.json", msgspec.json.format(msgspec.json.encode(record), indent=2))
 
     def note_versions(self, record: RunRecord) -> None:
-        """Add the versions of an attempt to `run.json`, and warn if they differ from those of an earlier attempt."""
+        """Add the versions of an attempt to `run.json`, and warn if an earlier attempt had other versions."""
         earlier = self.record()
         together = join_versions((earlier, record))
         known, logger = versions_of(earlier), logging.getLogger("colbench")
@@ -326,7 +326,7 @@ class LineWriter:
 
         Raises UserError if the line cannot be written, for example because the disk is full; no part of the line stays.
         Raises UserError if the file was deleted or replaced; the message names a new file with this line and all
-        earlier ones.
+        earlier lines.
         """
         try:
             written = 0

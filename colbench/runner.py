@@ -45,7 +45,7 @@ SCORING_BACKLOG = 2
 """Maximum number of finished dialogues, per sandbox worker, that wait to be scored or are being scored."""
 AUDIT_BACKLOG = 128
 """Maximum number of scored dialogues that wait for their audits. A killed process loses at most these finished
-dialogues and those that wait for sandbox workers."""
+dialogues and the dialogues that wait for sandbox workers."""
 
 
 class Runner(Struct, frozen=True, kw_only=True):
@@ -91,9 +91,10 @@ class Runner(Struct, frozen=True, kw_only=True):
             raise first_of(errors) from None
 
     async def run_dialogue(self, cell: Cell, turns: list[Turn] | None = None) -> Rollout:
-        """Run the dialogue of a cell, and return it unscored. AgentError and InfrastructureError become its failure.
+        """Run the dialogue of a cell, and return its unscored rollout.
 
-        `turns`: the list to which turns are appended. Raises UserError if a model server refuses the key or the URL.
+        An AgentError or InfrastructureError becomes the rollout's failure. `turns`: the list to which turns are
+        appended. Raises UserError if a model server refuses the key or the URL.
         """
         started, start = now(), time.perf_counter()
         turns = [] if turns is None else turns

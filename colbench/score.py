@@ -55,7 +55,7 @@ class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: str = ""
     """Explanation of the value: why it is None or 0, or which tests were left out."""
     metrics: Mapping[str, float] = {}
-    """Further metrics that could be computed, by name: those of the domain and of extra scorers.
+    """Further metrics that could be computed, by name: the metrics of the domain and of extra scorers.
 
     In frontend design, they include the primary metric.
     """

@@ -1,7 +1,7 @@
-"""Extra scorers: metrics from other packages, computed for each answer in addition to the domain's own.
+"""Extra scorers: metrics from other packages, computed for each answer in addition to the domain's own metrics.
 
 A package registers a scorer in the entry-point group `colbench.scorers`; `--scorers NAME` computes its metrics.
-Extra scorers never change a verdict: `Score.value` and `Score.success` stay the domain's.
+Extra scorers never change a verdict: `Score.value` and `Score.success` come from the domain's scorer alone.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ExtraScorer(Protocol):
     """
 
     async def measure(self, task: Task, answer: str) -> dict[str, float]:
-        """Return the metrics of an answer by name; leave out those that cannot be computed."""
+        """Return the metrics of an answer by name; leave out metrics that cannot be computed."""
         ...
 
 
@@ -75,7 +75,7 @@ def plain_metric(name: str) -> Metric:
 
 
 def _metrics(point: EntryPoint) -> Sequence[Metric]:
-    """Return the metrics that a scorer declares; none if it cannot be loaded, so that reports still work."""
+    """Return the metrics that a scorer declares; () if the scorer cannot be loaded, so that reports still work."""
     try:
         loaded = point.load()
         declared = getattr(loaded, "metrics", None)

@@ -1,4 +1,4 @@
-"""The tasks of a run: their source, and the selection from it."""
+"""The tasks of a run: the source of tasks, and the selection from this source."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def load_tasks(source: str, *, limit: int | None = None) -> list[Task]:
 def require_tasks(tasks: Sequence[Task]) -> list[Task]:
     """Return tasks given as objects, with unique ids.
 
-    Raises UserError if `tasks` is empty or contains anything that is not a task, DataError, which names the task, if a
-    task could not be read back from a file.
+    Raises UserError if `tasks` is empty or contains anything that is not a task. Raises DataError, which names the
+    task, if a task has no id or could not be read back from a file.
     """
     listed = list(tasks) if isinstance(tasks, Iterable) else [tasks]
     wrong = [repr(each) for each in listed if not isinstance(each, Task)]
@@ -152,10 +152,13 @@ def source_of(folder: RunFolder, record: RunRecord) -> str:
         return place or given
     if given != GIVEN and Path(given).expanduser().exists():
         return given
-    here = "" if given in (GIVEN, place) else f", or copy it to {given} in the current folder"
-    raise UserError(
-        f"{folder.path}: the file with the run's tasks does not exist: {place}; restore it{here}"
-    )
+    other = ""
+    if given not in (GIVEN, place):
+        path = Path(given).expanduser()
+        other = f", or put a copy at {path}" + (
+            "" if path.is_absolute() else " in the current folder"
+        )
+    raise UserError(f"{folder.path}: the run's task file {place} does not exist; restore it{other}")
 
 
 def _hash(tasks: list[Task]) -> str:

@@ -37,7 +37,7 @@ class Step(Struct, frozen=True, kw_only=True):
     """The result of one reply of the agent."""
 
     turn: Turn
-    """The turn created by the reply, with the human's reply unless the turn was the last one."""
+    """The turn created by the agent's reply, with the human's reply unless the turn was the last one."""
     message: Message | None = None
     """The human's reply; None at the end of the dialogue."""
     rollout: Rollout | None = None
@@ -125,9 +125,9 @@ class Session:
         tasks: A source, as for `--tasks`, or a list of tasks. If only `domain` is set, `Session.tasks` is empty, and
             dialogues can be about any task of that domain. If neither is set, the bundled tasks of backend programming.
         human: A spec, as for `--human`, or an object with `async def respond(task, messages)`.
-        settings: Fields of `RunConfig`, which replace those of `config`.
+        settings: Fields of `RunConfig`, which replace the same fields of `config`.
 
-    Raises UserError if an argument is wrong or this machine lacks something that the domains need.
+    Raises UserError if an argument is wrong, or if this machine lacks something that the domains need.
     """
 
     def __init__(

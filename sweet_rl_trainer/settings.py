@@ -96,11 +96,11 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Name of any AdamW in transformers, such as `paged_adamw_8bit`. Ours."""
 
     batch_size: Count = 8
-    """Number of pairs, or of imitated examples, in an optimizer step, over all processes. Paper; 32 for RFT."""
+    """Number of pairs, or of imitated examples, in an optimizer step, over all processes. Paper: 8; for RFT, 32."""
     epochs: Count = 4
-    """Number of passes over the examples. Paper; 1 for the actor; frontend: 8 for critic, RFT and multi-turn DPO."""
+    """Number of passes over the examples. Paper: 4; actor: 1; in frontend design, 8 for critic, RFT, multi-turn DPO."""
     max_steps: Count | None = None
-    """Stop after this many optimizer steps; the schedule then also ends there. Ours: no limit besides the epochs."""
+    """Maximum number of optimizer steps, at which the schedule also ends. Ours: no limit besides the epochs."""
     row_tokens: Count = 16_384
     """Maximum number of tokens in a packed row, which determines memory use; a longer example has its own row. Ours."""
     share_beginnings: bool = False
@@ -109,14 +109,14 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     precision: Precision = "bfloat16"
     """Precision of matrix products; trained weights are kept in float32. Paper."""
     gradient_checkpointing: bool = True
-    """Recompute activations instead of storing them: less memory, a third more time, same result. Ours."""
+    """True to recompute activations instead of storing them: less memory, a third more time, same result. Ours."""
 
     save_every: Count = 50
     """Number of optimizer steps between checkpoints; held-out examples, if any, are evaluated before each one. Ours."""
     keep: Count = 2
     """Number of checkpoints to keep, including the best one. Ours."""
     patience: Count | None = None
-    """Stop after this many consecutive evaluations without an improvement. Ours: never."""
+    """Number of consecutive evaluations without an improvement after which training stops. Ours: no such limit."""
     log_every: Count = 1
     """Number of optimizer steps between two lines of the log; checkpoints and the last step are also logged. Ours."""
     report_to: tuple[Tracker, ...] | Tracker = ()

@@ -14,9 +14,9 @@ from colbench_agents.interviewer import MARKER, Interviewer
 class Cheat:
     """An agent that asks the interviewer's questions, and then answers with the reference.
 
-    `leaves` is the number of open decisions that it does not ask about, so its answer contains decisions that the human
-    never revealed. `tasks` is the path of a task file. Raises DataError if the file cannot be read, and UserError if
-    `leaves` is negative.
+    `leaves` is the number of open decisions that the agent does not ask about. The answer therefore contains decisions
+    that the human never revealed. `tasks` is the path of a task file. Raises DataError if the file cannot be read, and
+    UserError if `leaves` is negative.
     """
 
     domains = (BACKEND,)

@@ -6,7 +6,8 @@ choosing the best of the behaviors that it has learned. Like the interviewer, de
 but learn a task's choices only from the dialogue, unless `knows` gives them the choices.
 
 With `slips=False`, no code contains a mistake, so a dialogue fails only if a decision stays open or no answer is given.
-With `persona="turn"`, each turn has its own persona, so the quality of one turn says nothing about another.
+With `persona="turn"`, each turn has its own persona, so the quality of one turn says nothing about the
+quality of another turn.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class Person(Struct, frozen=True, kw_only=True):
 class Demonstrator:
     """An imperfect demonstrator: it asks about some decisions, and some of its code is wrong.
 
-    `persona` is "dialogue" (one persona per dialogue) or "turn" (a new one in each turn). `knows` is a source of
+    `persona` is "dialogue" (one persona per dialogue) or "turn" (a new persona in each turn). `knows` is a source of
     generated tasks, such as `generated:backend/train?number=1000`. The demonstrator knows the choices of these tasks:
     it still asks, but its code is always correct. With `slips=False`, it makes no mistakes in code. Raises UserError if
     `knows` is not a source of generated tasks or `persona` has another value.

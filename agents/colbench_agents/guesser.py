@@ -1,4 +1,4 @@
-"""The guesser: answers at once from the request alone, with the most common choices."""
+"""The guesser: an agent that answers in its first message, from the request alone, with the most common choices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from colbench_agents.interviewer import Interviewer
 
 
 class Guesser:
-    """An agent that never asks: the interviewer or, for pages, the designer, limited to answering at once."""
+    """An agent that never asks: the interviewer or, for pages, the designer, limited to an immediate answer."""
 
     domains = (BACKEND, FRONTEND)
 

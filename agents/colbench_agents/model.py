@@ -24,7 +24,7 @@ class PromptedAgent:
 
     `prompt` is a file with a system prompt that replaces the domain's built-in one; `{max_turns}` in it becomes the
     maximum number of turns, and an empty file means no system message. `single_turn` selects the built-in prompt that
-    demands an answer at once (as in the single-turn rows of the paper's tables); it has no effect together with
+    demands an immediate answer (as in the single-turn rows of the paper's tables); it has no effect together with
     `prompt`. With `pictures`, a vision model is also shown the picture of its latest page. If `seed` is false, no seed
     is sent. Raises UserError if the file cannot be read.
     """
@@ -79,7 +79,7 @@ class ModelAgent(PromptedAgent):
         spec: The model, and the URLs of its servers (default: OpenAI's).
         prompt: File with a system prompt that replaces the built-in one. `{max_turns}` in it becomes the maximum number
             of turns. An empty file means no system message.
-        single_turn: True to use the built-in prompt that demands an answer at once, without questions. No effect
+        single_turn: True to use the built-in prompt that demands an immediate answer, without questions. No effect
             together with `prompt`.
         pictures: True to show a vision model the picture of its latest page.
         temperature: Sampling temperature.

@@ -27,7 +27,7 @@ class StdioAgent(CommandAgent):
         super().__init__(spec, _words(spec, command), startup_timeout=startup_timeout)
 
     def describe(self) -> dict[str, str]:
-        """Return the agent's pins for the run's record, with the command line and the hash of every file it names."""
+        """Return the agent's entry in the run's record, with the command line and the hashes of all files it names."""
         files = [Path(word) for word in self.command if Path(word).is_file()]
         hashes = (hashlib.sha256(file.read_bytes()).hexdigest() for file in files)
         return {

@@ -1,4 +1,7 @@
-"""An agent that is a program and speaks the protocol line by line: one process for each dialogue, or one for all."""
+"""An agent that is a program and speaks the protocol line by line.
+
+The program runs once for each dialogue, or once for all dialogues.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ class CommandAgent(OutsideAgent):
     descriptors = 5
     """Number of files that a dialogue keeps open: 3 pipes, the watchdog's pipe, and a handle that reports the exit."""
     exit_grace = EXIT_GRACE
-    """Seconds to wait for a process to end by itself, and then again after SIGTERM."""
+    """Seconds to wait until a process ends by itself, and to wait again after SIGTERM."""
     quoted = SAYS
     """Text that an error puts before the program's own words."""
 
@@ -99,7 +102,7 @@ class CommandAgent(OutsideAgent):
         return Conversation(process, episode, accepts_images=self.accepts_images)
 
     async def share(self) -> AgentProcess:
-        """Return the process that serves all dialogues; start one if none is running or the last one failed.
+        """Return the process that serves all dialogues; start it if it is not running or has failed.
 
         Raises the same errors as `AgentProcess.start`.
         """

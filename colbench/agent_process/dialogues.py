@@ -132,7 +132,7 @@ class _Talk:
                     clock = _clock(request, abandon) if request else clock
 
     def _give_up(self, error: BoundaryError | UserError) -> None:
-        """Send the failure as the answer; if no answer is pending, write it to standard error."""
+        """Send the failure as the answer; if no request waits for an answer, write it to standard error."""
         if not self._asked:
             print(f"{self._episode.id}: error after the dialogue: {error}", file=sys.stderr)
             return

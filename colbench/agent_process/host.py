@@ -165,7 +165,7 @@ class Host:
             retry = isinstance(error, EndpointError)
             self._wire.say(Error(message=clean(str(error)), retry=retry, stop=not retry))
         except Exception as error:
-            text = f"--agent: starting it failed\n{describe_exception(error)}"
+            text = f"--agent: the agent could not be started\n{describe_exception(error)}"
             self._wire.say(Error(message=clean(text), stop=True))
         else:
             self._entered = True

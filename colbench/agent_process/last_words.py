@@ -10,13 +10,16 @@ from colbench.errors import place_of
 LINES = 3
 """Number of last lines to quote from a program that shows no traceback."""
 SURVIVED = "| "
-"""Start of each line of a traceback that a program shows although it continues."""
+"""Prefix of each line of a traceback that a program prints and survives."""
 TRACEBACK = "Traceback (most recent call last):"
 FRAME = re.compile(r'\s+File "(.+)", line (\d+)')
 
 
 class LastWords:
-    """The end of standard error, read line by line; `str()` gives the last traceback's error, else the last lines."""
+    """The end of a program's standard error, which is read line by line.
+
+    `str()` returns the error of the last traceback or, without a traceback, the last lines.
+    """
 
     def __init__(self) -> None:
         self._lines: deque[str] = deque(maxlen=LINES)
@@ -25,7 +28,7 @@ class LastWords:
         self._inside = False
 
     def hear(self, line: str) -> None:
-        """Read the next line; empty lines, and lines about errors that the program survived, are ignored."""
+        """Read the next line. Ignore it if it is empty, or if it is about an error that the program survived."""
         if not line or line.startswith(SURVIVED):
             return
         self._lines.append(line)

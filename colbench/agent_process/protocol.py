@@ -101,7 +101,7 @@ class Entered(Struct, frozen=True, kw_only=True, tag="entered"):
 
 
 class Spared(Struct, frozen=True, kw_only=True, tag="spared"):
-    """From the agent: seconds of a pending reply that do not count as its time, such as a wait for a model server."""
+    """From the agent: seconds of a pending reply that are not the agent's time, such as a wait for a model server."""
 
     episode: str
     seconds: Seconds
@@ -114,7 +114,7 @@ class Learned(Struct, frozen=True, kw_only=True, tag="learned"):
 
 
 class Waiting(Struct, frozen=True, kw_only=True, tag="waiting"):
-    """From the host of a Python agent: one sentence for each model server that it currently waits for."""
+    """From the host of a Python agent: one sentence for each model server that the agent currently waits for."""
 
     sentences: tuple[str, ...]
 
@@ -187,7 +187,7 @@ def read_ready(line: bytes, quoted: str = SAYS) -> Ready:
     """Read the agent's first message, which must be `ready`.
 
     Raises AgentError if the message is invalid, is of another kind, or has another protocol version. If the message is
-    an `error`, raises the exception that `as_error` returns for it and `quoted`.
+    an `error`, raises the exception that `as_error(error, quoted)` returns.
     """
     ready = decode(line)
     if isinstance(ready, Error):
@@ -210,7 +210,7 @@ def read_request(line: bytes) -> ToAgent:
 
 
 def read_answer(line: bytes) -> Reply | Error:
-    """Read the agent's answer to a request. Raises AgentError if it is neither reply nor error."""
+    """Read the agent's answer to a request. Raises AgentError if the answer is neither a reply nor an error."""
     answer = decode(line)
     if not isinstance(answer, Reply | Error):
         tag = answer.__struct_config__.tag
@@ -237,7 +237,7 @@ def as_message(answer: Reply | Error, quoted: str = SAYS) -> Message:
 def as_error(error: Error, quoted: str = SAYS) -> ColBenchError:
     """Return an agent's error as a UserError, EndpointError or AgentError whose text begins with `quoted`.
 
-    If `quoted` is not empty, a UserError's text also names the flag `--agent`; otherwise, the agent's words name it.
+    If `quoted` is not empty, a UserError's text also names the flag `--agent`. Otherwise, the agent's words name it.
     """
     text = quoted + error.message
     if error.stop:

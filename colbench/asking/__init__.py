@@ -1,1 +1,1 @@
-"""An agent's questions and the decisions that the human revealed, with measures, derived from a task and a dialogue."""
+"""An agent's questions, their measures, and the decisions that the human revealed; derived from task and dialogue."""

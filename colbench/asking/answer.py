@@ -1,4 +1,4 @@
-"""The decisions in a wrong answer: unrevealed ones that it gets right, and revealed ones that it contradicts."""
+"""Decisions in a wrong answer: unrevealed decisions that are right, and revealed decisions that are contradicted."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def failure_class(rollout: Rollout, mode: str = "default") -> FailureClass | Non
 
 
 def _never_ran(score: Score) -> bool:
-    """Return True if the answer returned no value in any of the tests that count; False if none of them counts."""
+    """Return True if at least one test counts, and the answer returned no value in any test that counts."""
     counted = [check.outcome for check in score.checks if check.outcome not in LEFT_OUT]
     return bool(counted) and all(outcome in CRASHES for outcome in counted)
 
@@ -50,7 +50,7 @@ def _never_ran(score: Score) -> bool:
 def crash_error(score: Score) -> str:
     """Return the most frequent error in the tests of an answer that crashed.
 
-    If no test has the text of an error, return the score's note, which says why no test was run; it may be "".
+    If no test has the text of an error, return the score's note, which says why no test was run; the note may be "".
     """
     errors = Counter(
         check.actual for check in score.checks if check.outcome in CRASHES and check.actual

@@ -15,7 +15,7 @@ from colbench.rollout import Asking, Followed
 
 
 class Measure(Struct, frozen=True):
-    """A metric, and the function that computes it from a dialogue's questions; None stands for an undefined value."""
+    """A metric, and the function that computes it from a dialogue's questions, or returns None if it is undefined."""
 
     metric: Metric
     take: Callable[[Asking], float | None]
@@ -106,7 +106,7 @@ FOLLOWED = (
         description="at least 10% larger, part missing, or page not rendered",
     ),
 )
-"""Shares of the differences that the human pointed out in a dialogue and whose outcome is known."""
+"""The share of each outcome, among a dialogue's differences that the human pointed out and whose outcome is known."""
 
 
 def followed_shares(followed: Followed | None) -> dict[str, float | None]:

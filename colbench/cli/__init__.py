@@ -71,8 +71,8 @@ def _main(words: Sequence[str]) -> int:
 def _moved(command: str) -> Mapping[str, str]:
     """Return the old spellings of commands, each with the command line that replaces it.
 
-    If `command` belongs to this package, only the spellings of this package are returned. Otherwise, those of other
-    packages are added, except packages that cannot be loaded.
+    If `command` belongs to this package, only the spellings of this package are returned. Otherwise, the spellings of
+    other packages are added; packages that cannot be loaded are left out.
     """
     found = dict(MOVED)
     for point in _installed(command):
@@ -84,8 +84,9 @@ def _moved(command: str) -> Mapping[str, str]:
 def parser(command: str = "") -> argparse.ArgumentParser:
     """Return the command-line parser for `command`.
 
-    `command` gets its flags, and the other commands of this package only their summaries. If `command` does not belong
-    to this package, the commands of other packages are added, with all their flags; otherwise they are left out.
+    The parser has the flags of `command`, but only the summaries of this package's other commands. If `command` does
+    not belong to this package, the commands of other packages are added with all their flags. Otherwise, the commands
+    of other packages are left out.
     """
     top = CommandParser(
         prog="colbench", description="How well does an LLM agent work with a person?"

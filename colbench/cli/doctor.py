@@ -1,6 +1,6 @@
 """`colbench doctor`: check what works on this machine, attack its sandboxes, or run a model server that fails.
 
-Without --attack and --serve-faults, it prints what is installed, what works, and how to fix what does not work, and
+Without --attack and --serve-faults, it prints what is installed, what works, and how to fix what does not work. It
 returns 1 if answers cannot be scored safely. With --attack, it returns 1 if an attack succeeds, an honest answer does
 not score 1, or an honest page is not rendered. With --serve-faults, it runs the model server until Ctrl-C.
 """

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def notes(merged: Merged) -> list[str]:
-    """Return the warnings about a merge, without those that are already in the report."""
+    """Return the warnings about a merge, except warnings that are already in the report."""
     from colbench.cli.evaluate import is_unsettled
 
     found = [f"warning: the shards differ in {each}" for each in merged.differences]

@@ -177,7 +177,7 @@ async def _rescore(
 ) -> tuple[Delta, Lost]:
     """Score rollouts again and write them to a file in the same order; return the changes and the failures.
 
-    A rollout that was settled, and that cannot be scored now, is written unchanged and counted as a failure.
+    If a settled rollout cannot be scored now, it is written unchanged and counted as a failure.
     """
     delta, lost = Delta(), Lost()
     most = AHEAD * workers(config.sandbox_workers) if is_local(config) else AHEAD_OF_A_CLUSTER

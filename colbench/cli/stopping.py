@@ -22,7 +22,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 LONGEST = 9.5
 """Maximum seconds from the first signal to the end of the process, whatever happens."""
 REPEATED = 1.0
-"""Seconds after the first signal during which more signals are ignored; GNU timeout, for example, sends two at once."""
+"""Seconds after the first signal during which more signals are ignored; GNU timeout, for example, sends two signals."""
 INTERVAL = 0.5
 """Seconds between two attempts to interrupt an agent's or a human's code that is still running after the signal."""
 
@@ -56,7 +56,7 @@ class Stop:
         await work
 
     def on_signal(self, number: int, frame: FrameType | None) -> None:
-        """Cancel the work, or raise KeyboardInterrupt if nothing runs; at the second signal, exit at once.
+        """Cancel the work, or raise KeyboardInterrupt if nothing runs. At the second signal, exit immediately.
 
         A signal less than `REPEATED` seconds after the first is a duplicate and does nothing.
         """

@@ -38,7 +38,7 @@ T = TypeVar("T")
 GROUP = "colbench.recipes"
 OPENAI = "openai:"
 ANSWERS_AT_ONCE = {"openai": {"single_turn": True}, "vllm": {"single_turn": True}}
-"""Arguments, by type of agent, with which the agent of --guess answers at once instead of asking questions."""
+"""Arguments, by type of agent, with which the agent of --guess answers immediately instead of asking questions."""
 FLAGS = (
     ("--model", "SPEC", "the model that writes: openai:MODEL[@BASE_URL]"),
     (

@@ -232,7 +232,7 @@ def choose(folder: RunFolder, task: str, trial: int) -> Rollout:
 
 
 def show(rollout: Rollout, task: Task | None) -> None:
-    """Print a rollout: its messages, answer and scores and, if the task is known, what was never revealed."""
+    """Print a rollout's messages, answer and scores; if the task is known, also the decisions never revealed."""
     line(f"{rollout.task_id}, trial {rollout.trial}\n", "bold")
     say("human", rollout.request)
     told: set[str] = set()
@@ -249,7 +249,7 @@ def show(rollout: Rollout, task: Task | None) -> None:
 
 
 def _turns(rollout: Rollout) -> Iterator[Turn]:
-    """Yield the turns. Leave out the message of the last turn if it is the answer, as at the turn limit."""
+    """Yield the turns. If the message of the last turn is the answer, as at the turn limit, leave this message out."""
     yield from rollout.turns[:-1]
     for last in rollout.turns[-1:]:
         yield replace(last, said="") if last.said == rollout.answer else last
@@ -262,7 +262,7 @@ def _verdicts(rollout: Rollout) -> None:
     for mode, score in rollout.scores.items():
         alike.setdefault(tuple(_result(score, domain)), []).append(mode)
     for modes in alike.values():
-        verdict(", ".join(modes), rollout.scores[modes[0]], domain)
+        verdict(" and ".join(modes) + " scoring", rollout.scores[modes[0]], domain)
     if not rollout.scores:
         line("not scored", "bold")
 
@@ -326,10 +326,10 @@ def code(who: str, text: str, language: str) -> None:
     console().print(Padding(lines, (0, 0, 1, 2)))
 
 
-def verdict(mode: str, score: Score, domain: Domain) -> None:
+def verdict(title: str, score: Score, domain: Domain) -> None:
     """Print the score of an answer, and the tests that the answer failed."""
     worth, *failed = _result(score, domain)
-    line(f"{mode}: {worth}", "bold")
+    line(f"{title}: {worth}", "bold")
     for each in failed:
         line(f"  {each}", "dim")
 

@@ -27,7 +27,7 @@ def compare(*runs: Run, force: bool = False, scoring: str = "default") -> Compar
 
     Raises:
         UserError: An argument is not a run, there are fewer than two runs or more than `MOST`, a run has no dialogue,
-            the runs share no task on which each has a dialogue, or a shared domain lacks the scoring mode. Without
+            no task has a dialogue in every run, or a shared domain lacks the scoring mode. Without
             `force`, also if the runs differ in more than agent and tasks; the message then names the settings that
             differ.
     """
@@ -42,7 +42,7 @@ def compare(*runs: Run, force: bool = False, scoring: str = "default") -> Compar
             domains[name] = found
     if not domains:
         raise UserError(
-            f"{_paths(runs)}: the runs share no task on which each has a dialogue; compare runs on the same tasks"
+            f"{_paths(runs)}: no task has a dialogue in every run; compare runs on the same tasks"
         )
     return Comparison(
         runs=tuple(run_names(runs)),
@@ -55,8 +55,8 @@ def compare(*runs: Run, force: bool = False, scoring: str = "default") -> Compar
 def run_names(runs: Sequence[Run]) -> list[RunName]:
     """Return names by which the compared runs can be told apart.
 
-    The names are the first of these that differ between all runs: the agents without the URLs of their servers, the
-    agents, the names of the folders, the paths.
+    All runs are named by the first of these properties that is different in every run: the agent without the URL of
+    its server, the agent, the name of the folder, the path.
     """
     choices: tuple[Callable[[Run], str], ...] = (
         lambda run: without_address(run.config.agent),

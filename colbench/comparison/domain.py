@@ -69,7 +69,7 @@ class _Taken(NamedTuple):
     means: list[Interval | None]
     """The mean of each run; None if no cell of the run has the measure."""
     differences: list[Difference | None]
-    """The difference of each pair of runs; None if no cell has the measure in both."""
+    """The difference of each pair of runs; None if no cell has the measure in both runs."""
 
 
 class _Domain:
@@ -151,7 +151,7 @@ class _Domain:
         )
 
     def _shared(self, mine: int, theirs: int) -> int:
-        """Return the number of cells of the common tasks that both runs plan."""
+        """Return how many cells of the common tasks both runs plan."""
         configs = self._runs[mine].config, self._runs[theirs].config
         trials = range(min(config.trials for config in configs))
         if all(config.shard is None for config in configs):

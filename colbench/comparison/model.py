@@ -42,7 +42,7 @@ class Difference(Struct, frozen=True, kw_only=True):
     """Mean of the first run over the tasks; the value of a task is the mean over its trials."""
     theirs: float
     mean: Interval
-    """Mean of the first run minus that of the second, with an interval from a bootstrap over the tasks."""
+    """Mean of the first run minus mean of the second run, with an interval from a bootstrap over the tasks."""
     won: int
     """Number of tasks on which the first run wins more than half of the pairs of trials.
 
@@ -53,7 +53,7 @@ class Difference(Struct, frozen=True, kw_only=True):
     win_rate: Interval
     """Mean over tasks of the share of pairs of trials that the first run wins; a tied pair counts as half a win."""
     test: Significance
-    """For success, if every task has one trial: McNemar's exact test. Else: a sign-flip permutation test over tasks."""
+    """McNemar's exact test for success with one trial per task; otherwise, a sign-flip permutation test over tasks."""
     signs: Significance
     """The exact sign test of tasks won against tasks lost."""
     only_mine: int | None = None
@@ -145,7 +145,7 @@ class RunName(Struct, frozen=True, kw_only=True):
 
     letter: str
     name: str
-    """The first of these that differs between all runs: agent without its server's URL, agent, folder's name, path."""
+    """The first of these that is different in every run: agent without its server's URL, agent, folder's name, path."""
     path: str
     agent: str
     human: str

@@ -86,7 +86,7 @@ class DomainView(Struct, frozen=True, kw_only=True):
     """Each run's outcomes as a stacked bar, with their numbers."""
     pairs: Sequence[PairView]
     index: Sequence[dict[str, object]]
-    """The tasks that the page's script lists: those with different results that fit on the page."""
+    """The tasks that the page's script lists: the tasks with different results, as far as they fit on the page."""
     blocks: Sequence[str]
 
 
@@ -120,7 +120,7 @@ def render_page(comparison: Comparison, runs: Sequence[Run], *, large: int = LAR
 def _most_different(
     found: DomainComparison, runs: Sequence[Run], large: int
 ) -> Sequence[TaskDifference]:
-    """Return the tasks that differ most: as many as have at most `large` dialogues in total, but at least one task."""
+    """Return the tasks that differ most, with at most `large` dialogues in total; return at least one task."""
     trials = sum(run.config.trials for run in runs)
     return found.differing[: max(1, large // trials)]
 

@@ -54,7 +54,7 @@ def mismatches(runs: Sequence[Run], mode: str) -> list[Mismatch]:
 
 
 def require_alike(runs: Sequence[Run], found: Sequence[Mismatch]) -> None:
-    """Raise UserError if pins make the runs incomparable (`found`); the message lists these pins with their values."""
+    """Raise UserError if `found` has pins that make the runs incomparable; the message lists them with their values."""
     if not found:
         return
     lines = []
@@ -84,7 +84,7 @@ def notes(runs: Sequence[Run], mode: str, compared: Mapping[str, DomainCompariso
         where = " and ".join(few)
         found.append(
             f"fewer than {FEW_TASKS} common scored tasks in {where}: the intervals are too narrow, except where all "
-            "tasks have the same difference"
+            "tasks have the same difference; the p-values are valid"
         )
     if len({run.record.config.trials for run in runs}) > 1:
         found.append("the numbers of trials differ; only trials that both runs have are compared")
@@ -114,7 +114,7 @@ def _scored_tasks(domain: DomainComparison) -> int:
 
 
 def _left_out(runs: Sequence[Run], compared: int) -> Iterator[str]:
-    """Yield a note on the tasks that are not compared: those that some run lacks, or has not played yet."""
+    """Yield a note on the tasks that are not compared because some run lacks them, or has not played them yet."""
     planned = [_planned(run) for run in runs]
     common = set.intersection(*planned)
     others = [len(each - common) for each in planned]

@@ -61,7 +61,7 @@ def measured_range(measure: Measure, interval: Interval) -> str:
 
 
 def difference(measure: Measure, value: float) -> str:
-    """Return a difference with its sign. A difference of shares is in points; the unit is omitted."""
+    """Return a difference with its sign. A difference of shares is in percentage points, without the unit."""
     if measure.unit == "%":
         return bare_points(value)
     if measure.unit == "$":
@@ -169,7 +169,7 @@ def needs(found: Difference) -> str:
 
 
 def equal_results(domain: DomainComparison) -> str:
-    """Return the sentence for a domain without differing tasks."""
+    """Return the sentence for a domain in which no task has different results."""
     if any(domain.value in pair.differences for pair in domain.pairs):
         return "Results are the same on every scored task."
     return f"{sentence(NOTHING_SCORED)}."

@@ -56,7 +56,7 @@ class Found(Struct, frozen=True, kw_only=True, tag="found"):
 class Remembered:
     """A memory of the most recently used tasks.
 
-    The run's process and the audit process each have one, and both forget the same tasks.
+    The run's process and the audit process each have such a memory, and both forget the same tasks.
     """
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Remembered:
         return self._tasks.get(key)
 
     def add(self, task: Task) -> None:
-        """Remember a task; if there are too many, forget the one that was used least recently."""
+        """Remember a task; if too many tasks are remembered, forget the least recently used task."""
         self._tasks[task.hash] = task
         if len(self._tasks) > KNOWN:
             self._tasks.popitem(last=False)

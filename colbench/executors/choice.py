@@ -16,7 +16,7 @@ WORTH = 200
 
 
 def is_local(config: RunConfig) -> bool:
-    """Return True if a run's executor is this machine, False if it is a cluster. Raises UserError if it is unknown."""
+    """Return True if the executor is this machine, False for a cluster. Raises UserError for an unknown executor."""
     name, colon, address = config.executor.partition(":")
     if config.executor != LOCAL and (name != RAY or (colon and not address)):
         raise UserError(

@@ -84,8 +84,8 @@ class LocalExecutor:
     async def run(self, queue: CellSource) -> None:
         """Start agent and human, then run and score the dialogues in `queue` until it is empty.
 
-        An error that stops the dialogues is passed to `queue.stop`. Raises the errors that the queue's methods raise,
-        and those of `start`.
+        An error that stops the dialogues is passed to `queue.stop`. Raises the errors that the queue's methods
+        raise, and the errors that `start` raises.
         """
         async with AsyncExitStack() as stack:
             runner = await self.start(stack, self._dialogues)

@@ -139,14 +139,14 @@ FromWorker = Ready | Next | Ended | Finished | Waiting | Replied | Logged | Stop
 
 
 def stopped(error: Exception, trace: str = "") -> Stopped:
-    """Return the message for an error; `trace` is the traceback of an error that is not one of ColBench's."""
+    """Return the message for an error; `trace` is the traceback of an error that has no class in `colbench.errors`."""
     known = (cls.__name__ for cls in type(error).__mro__ if cls.__module__ == errors.__name__)
     kind = error.kind if isinstance(error, BoundaryError) else ""
     return Stopped(name=next(known, ""), message=trace or str(error), kind=kind)
 
 
 def error_of(message: Stopped) -> ColBenchError:
-    """Return the error described by a message. Raises RuntimeError if it is not one of ColBench's errors."""
+    """Return the error described by a message. Raises RuntimeError for a bug (`message.name` is empty)."""
     if not message.name:
         raise RuntimeError(message.message)
     found: type[ColBenchError] = getattr(errors, message.name)

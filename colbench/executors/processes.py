@@ -42,7 +42,8 @@ class ProcessExecutor(RemoteExecutor):
     async def run(self, queue: CellQueue) -> None:
         """Run and score the cells of a queue until it is empty.
 
-        Raises the errors that the queue raises and, if a lost worker cannot be replaced, those of `Worker.start`.
+        Raises the errors that the queue raises. Also raises the errors of `Worker.start` if a lost worker cannot be
+        replaced.
         """
         await _all(self._serve(number, queue) for number in range(len(self._workers)))
 

@@ -96,8 +96,8 @@ class RemoteExecutor(ABC):
 def _given_up(job: Job, lost: WorkerError) -> Rollout:
     """Return the rollout of a job whose workers were lost too often.
 
-    If `job` has a rollout of an earlier attempt (`job.kept`), return that rollout; if it is settled, the failure
-    replaces its scores. Without an earlier rollout, return a failed rollout without turns.
+    If `job` has a rollout of an earlier attempt (`job.kept`), return this rollout. If it is settled, the failure
+    replaces the rollout's scores. Without an earlier rollout, return a failed rollout without turns.
     """
     failure, kept = failure_of(lost), job.kept
     if kept:

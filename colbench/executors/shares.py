@@ -11,8 +11,9 @@ def shares(
 ) -> list[Share]:
     """Return nearly equal shares of a machine's limits, one per process.
 
-    Each share has at least one sandbox worker and one browser worker. `cores`: the total number of sandbox workers, and
-    also of browser workers, if `config` sets no number; by default, the number of cores that this process may use.
+    Each share has at least one sandbox worker and one browser worker. If `config` does not set the total number of
+    sandbox workers or of browser workers, this total is `cores`. The default of `cores` is the number of cores that
+    this process may use.
     """
     cores = cores or workers(0)
     scoring, rendering = config.sandbox_workers or cores, config.browser_workers or cores

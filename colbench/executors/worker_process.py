@@ -45,7 +45,7 @@ class WorkerProcess:
         self._process: asyncio.subprocess.Process | None = None
 
     async def start(self, end: socket.socket) -> None:
-        """Start the process, and pass it `end`, its end of the link. Raises UserError if the process cannot start."""
+        """Start the process, and pass it `end`, the process's end of the link. Raises UserError if it cannot start."""
         try:
             self._process = await asyncio.create_subprocess_exec(
                 *(

@@ -45,7 +45,7 @@ class Host(Protocol):
     """The flag that requested the process, for error messages."""
 
     async def start(self, end: socket.socket) -> None:
-        """Start the process, and pass it `end`, its end of the link. Raises UserError if the process cannot start."""
+        """Start the process, and pass it `end`, the process's end of the link. Raises UserError if it cannot start."""
         ...
 
     async def ended(self, within: float) -> str | None:

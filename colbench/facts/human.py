@@ -109,7 +109,7 @@ def answer(task: Task, said: str) -> str:
 
 
 def asked_facts(facts: tuple[Fact, ...], said: str) -> tuple[Fact, ...]:
-    """Return those of `facts` that a message asks for, in the order of its questions and without repetition.
+    """Return the facts that a message asks for, in the order of the message's questions and without repetition.
 
     The human chooses facts in the same way, and reveals the first `MOST_FACTS`.
     """

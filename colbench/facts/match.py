@@ -167,7 +167,7 @@ class _Classes:
         return likeness
 
     def _find(self, words: Array) -> tuple[Array, Array]:
-        """Return those of `words` that occur in an example: their indexes in `self._words`, and in `words`."""
+        """Find the words that occur in an example; return their indexes in `self._words` and in `words`."""
         ranks = np.searchsorted(self._words, words)
         ranks[ranks == len(self._words)] = 0
         known = np.flatnonzero(self._words[ranks] == words) if len(self._words) else ranks[:0]

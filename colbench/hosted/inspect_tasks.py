@@ -4,7 +4,7 @@ A sample is a task, and an epoch is a trial. The solver is the dialogue of Inspe
 scorer is ColBench's own. The Inspect task and the scorer have the domain's name.
 
 Parameters (`-T`) are `tasks`, `human`, `max_turns` and other keys of a `--config` file of `colbench eval`, except
-`domain` and those in `sessions.NOT_OURS`. A domain with pictures also has the parameter `pictures`: if it is true, the
+`domain` and keys in `sessions.NOT_OURS`. A domain with pictures also has the parameter `pictures`: if it is true, the
 model sees pictures of its own pages. Written for inspect-ai 0.3.285.
 """
 

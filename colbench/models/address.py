@@ -25,7 +25,7 @@ SERVER_VARIABLES = (
     "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_VERSION",
     "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN", *HOST_KEYS.values(),
 )  # fmt: skip
-"""All variables that can contain URLs and keys of model servers, except those that a user names (`api_key_env`)."""
+"""All variables that can contain URLs and keys of model servers, except variables that a user names (`api_key_env`)."""
 KEY_FLAGS = "--agent-arg api_key_env=NAME (for the human, --human-arg)"
 """Text for error messages: the arguments that name the environment variable with a key."""
 LOOKS_LIKE_AN_ADDRESS = re.compile(r"localhost|.*[:/.].*")
@@ -34,7 +34,7 @@ LOOKS_LIKE_AN_ADDRESS = re.compile(r"localhost|.*[:/.].*")
 def parse_spec(spec: str) -> tuple[str, tuple[str, ...]]:
     """Return the model and the base URLs of a spec `MODEL[@URL[,URL…]]`.
 
-    If the spec has no URL, the base URL is the one in OPENAI_BASE_URL or, if that is not set, OpenAI's. Raises
+    If the spec has no URL, the base URL is the value of OPENAI_BASE_URL or, if it is not set, OpenAI's URL. Raises
     UserError if the spec names no model or has nothing after the `@`, or if a URL is invalid (`require_url`).
 
     A text after the last `@` that looks like an address (`localhost`, or a text with `:`, `/` or `.`) but lacks
@@ -93,11 +93,12 @@ def require_no_password(url: str, place: str) -> None:
 def api_key_for(base_url: str, variable: str | None) -> str | None:
     """Return the key for a server; None if no key is found.
 
-    The key is read from `variable` or, if it is None or empty, from the provider's variable: OPENAI_API_KEY for
-    OpenAI's server and for the server in OPENAI_BASE_URL, else the variable of the host, if `HOST_KEYS` has one.
+    The key is read from `variable`. If `variable` is None or empty, the key is read from the provider's variable. For
+    OpenAI's server and for the server in OPENAI_BASE_URL, this is OPENAI_API_KEY. For another host, it is the variable
+    in `HOST_KEYS`, if any.
 
-    Raises UserError if no key is found although `variable` is given or the server is OpenAI's, or if the key is invalid
-    (`read_key`).
+    Raises UserError if the key is invalid (`read_key`). Also raises UserError if no key is found, but `variable` is
+    given or the server is OpenAI's.
     """
     name = variable or _variable_of(base_url)
     key = read_key(name) if name else None

@@ -26,9 +26,9 @@ from colbench.models.transports import (
 TRIES = 3
 """Number of consecutive unanswered attempts after which a server counts as absent."""
 LOOK_TIMEOUT = 20.0
-"""Time limit in seconds for an answer to GET /models, or the client's `timeout` if that is lower.
+"""Time limit in seconds for an answer to GET /models; a lower `timeout` of the client takes precedence.
 
-It is longer than the limit for connecting, which distinguishes an absent server from a busy one.
+The limit for connecting is shorter. An absent server can therefore be distinguished from a busy one.
 """
 LISTED_MODELS = 20
 
@@ -185,8 +185,8 @@ class Connection:
 def _is_listed(model: str, names: Sequence[str]) -> bool:
     """Return True if a server that lists these names has the model.
 
-    A listed name may be a pattern such as `openai/*`, as proxies use. Ollama also accepts a name without `:latest`,
-    Gemini a name without `models/`, and OpenRouter a name with a variant such as `:nitro`.
+    A listed name may be a pattern such as `openai/*`, as proxies use. Ollama also accepts a name without `:latest`.
+    Gemini accepts a name without `models/`, and OpenRouter accepts a name with a variant such as `:nitro`.
     """
     forms = {model, f"{model}:latest", f"models/{model}", model.partition(":")[0]}
     return not forms.isdisjoint(names) or any(fnmatchcase(model, name) for name in names)

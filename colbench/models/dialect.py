@@ -149,8 +149,8 @@ def own_limit(fields: dict[str, Any]) -> tuple[str, int]:
 def request_fields(given: Mapping[str, ArgValue]) -> dict[str, Any]:
     """Return the request fields set by the user.
 
-    Raises UserError if `extra_body` is not a JSON object, or if the name of a field is in `RESERVED` or is that of a
-    secret.
+    Raises UserError if `extra_body` is not a JSON object, if the name of a field is in `RESERVED`, or if the name
+    indicates a secret (`SECRET`).
     """
     fields = {name: _value(value) for name, value in given.items() if name != "extra_body"}
     extra = _value(given.get("extra_body", "{}"))

@@ -33,7 +33,7 @@ class Slot:
     def refused(self) -> None:
         """Cut the limit, unless it has been cut since the request was sent.
 
-        An overloaded server often refuses many requests at once, which should cut the limit only once.
+        An overloaded server often refuses many requests together. These refusals should cut the limit only once.
         """
         if self._cuts == self._limit.cuts:
             self._limit.cut()

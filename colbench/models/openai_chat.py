@@ -78,10 +78,10 @@ class OpenAIChat:
     of concurrent requests to each server, shared by all callers of the server. `timeout` is the time limit in seconds
     for one request. `retries` is the number of times that a failed request is repeated. Repetitions after overload, or
     after a server was unreachable, do not count; `--endpoint-patience` limits their duration. `api_key_env` names the
-    environment variable of the server's key; the default is the provider's (`address.api_key_for`). `client` is
-    `openai` (the official package) or `aiohttp`. Pictures are made to fit `max_image_edge` pixels (see `pictures`). All
-    other `fields`, such as `reasoning_effort`, and those of `extra_body` are added to each request. A string with a
-    JSON object or list is sent as that object or list.
+    environment variable of the server's key; the default is the provider's variable (`address.api_key_for`). `client`
+    is `openai` (the official package) or `aiohttp`. Pictures are made to fit `max_image_edge` pixels (see `pictures`).
+    All other `fields`, such as `reasoning_effort`, and the fields in `extra_body` are added to each request. A string
+    with a JSON object or list is sent as that object or list.
 
     The constructor raises UserError if an argument is invalid or a needed key is missing. Opening the context raises
     UserError if a server fails the check (`Connection.check`). The key is checked by the first request.
@@ -171,11 +171,12 @@ class OpenAIChat:
 
         A token limit among the client's `fields` replaces `max_tokens`. If `max_tokens` is a `Suggested` limit, it is
         raised for a model that thinks before it writes. With `tokens`, the message includes its token IDs and
-        log-probabilities, which vLLM 0.10.2 and later return. Raises SchemaRefusedError if a request with a schema is
-        refused, TooLongError if the messages are longer than the model's context, EndpointError if the server does not
-        answer or refuses the request for another reason, such as pictures. Raises UserError if the account is empty, or
-        if requested tokens are not returned. Raises UserError also if the key, the URL or one of the client's `fields`
-        is refused before the server has answered this client.
+        log-probabilities, which vLLM 0.10.2 and later return.
+
+        Raises SchemaRefusedError if a request with a schema is refused, TooLongError if the messages are longer than
+        the model's context. Raises EndpointError if the server does not answer, or refuses the request for another
+        reason, such as pictures. Raises UserError if the account is empty, if requested tokens are not returned, or if
+        the key, the URL or one of the client's `fields` is refused before the server has answered this client.
         """
         fields: dict[str, Any] = {
             "model": self.model,
@@ -319,8 +320,8 @@ class OpenAIChat:
     ) -> None:
         """Wait after a failed request.
 
-        After the last try, raises UserError if the server refused the key or the URL and never answered this client,
-        otherwise EndpointError.
+        After the last try, raises UserError if the server refused the key or the URL and has never answered this
+        client. In all other cases, raises EndpointError after the last try.
         """
         request.failures += 1
         request.tries += 1
@@ -339,7 +340,7 @@ class OpenAIChat:
         """Return False if the reply must be requested again: it is empty, or was cut off by a limit that is now higher.
 
         Only a suggested token limit (`Suggested`) can become higher. An empty reply is final after `EMPTY_TRIES`
-        requests, or at once if tokens are recorded, because training also needs empty replies.
+        requests. If tokens are recorded, the first empty reply is final, because training also needs empty replies.
         """
         delivery = completion.message.delivery
         thoughts, spoken = split_thoughts(completion.message.content)

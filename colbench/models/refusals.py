@@ -18,7 +18,7 @@ NO_CREDIT = 402
 """Status code with which OpenRouter and DeepSeek refuse requests of an account without credit."""
 LOAD = {429, 503, 529}
 RETRIED = {408, 409, 425}
-"""Status codes of temporary refusals. Codes from 500 on have the same meaning, except 501 and those in `NOT_NOW`."""
+"""Status codes of temporary refusals. Codes from 500 on have the same meaning, except 501 and codes in `NOT_NOW`."""
 NOT_IMPLEMENTED = 501
 """Status code of a request with a part that the server does not implement, such as a schema for the reply."""
 PASSING = {300, 301, 302, 303, 307, 308, 401, 403, 404, 405}

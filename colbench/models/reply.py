@@ -43,7 +43,7 @@ class Completion(Struct, frozen=True):
     sampled: Sampled | None
     """The tokens, if the server returns them."""
     thought: bool
-    """True if the response has thoughts in a field or part of their own, or counts their tokens.
+    """True if the response has thoughts in a separate field or part, or counts the tokens of thoughts.
 
     Thoughts in `<think>` tags within the text do not count here.
     """
@@ -163,7 +163,7 @@ def _number(value: Any) -> int | None:
 def _read_tokens(body: dict[str, Any], choice: dict[str, Any]) -> Sampled | None:
     """Return the tokens in vLLM's fields; None if a field is missing.
 
-    Raises MalformedError if the log-probabilities are malformed, or if their number differs from that of the tokens.
+    Raises MalformedError if the log-probabilities are malformed, or if their number is not the number of tokens.
     """
     found = choice.get("logprobs")
     content = found.get("content") if isinstance(found, dict) else None
@@ -209,7 +209,7 @@ def error_text(content: bytes) -> str:
 
 
 def error_fields(content: bytes) -> dict[str, Any]:
-    """Return the field `error` of an error's body, or the body if it lacks `error`; {} if that is not an object."""
+    """Return the field `error` of an error's body, or the body without this field; {} if this is not an object."""
     try:
         body = read_json(content)
     except MalformedError:

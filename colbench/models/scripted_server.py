@@ -45,7 +45,7 @@ class Fault(Struct, frozen=True, kw_only=True):
     delay: float = 0.0
     """Seconds before the answer to a chat request, in addition to the server's own `delay`."""
     slots: int = 0
-    """Maximum number of requests for the same model that are served at once; 0: no limit."""
+    """Maximum number of requests for the same model that are served at the same time; 0: no limit."""
     queues: bool = False
     """True if requests wait when all slots are taken; otherwise they are refused with 429."""
     restart: float = 0.0

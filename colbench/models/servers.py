@@ -28,7 +28,7 @@ WAIT_INTERVAL = 1.0
 
 
 class Wait(Struct, frozen=True, kw_only=True):
-    """A wait to report to the user, such as for a model server."""
+    """A wait to report to the user, such as the wait for a model server."""
 
     url: str = ""
     """URL of the model server; empty if `reason` alone describes the wait, such as a wait that an agent reports."""

@@ -27,13 +27,16 @@ CLOSE = re.compile(r"</html\s*>", re.I)
 def extract_page(text: str, mode: ScoringMode = "default") -> str | None:
     """Return the page (an HTML document) in a message; None if the message contains no page.
 
-    In mode `default` the page is the last document of the last fenced block that contains one; if no block does, the
-    last document of the text. A document extends from `<html>`, or a doctype before it, to `</html>`, or to the end if
-    it is cut off. With a doctype but without `<html>`, it extends from the doctype to the end. With neither, it extends
-    from `<body>`, or a `<head>` before it, to `</body>` or the end. An `<html>` in inline code, or without another tag
-    after it, is only mentioned and does not start a document.
+    In mode `default`, the page is the last document in the last fenced block that contains a document. If no block
+    contains one, the page is the last document in the text. The parts of a text that count as a document are:
+    - with `<html>`: from `<html>`, or from a doctype before it, to `</html>`;
+    - with a doctype but without `<html>`: from the doctype to the end of the block or text;
+    - with neither: from `<body>`, or from a `<head>` before it, to `</body>`.
 
-    In mode `official` the page extends from the first `<html` to the next `</html>`, as in the released scorer. A
+    A document that is cut off extends to the end of the block or text. An `<html>` in inline code, or without another
+    tag after it, is only mentioned and does not start a document.
+
+    In mode `official`, the page extends from the first `<html` to the next `</html>`, as in the released scorer. A
     doctype is therefore dropped, and a page that is cut off does not count.
     """
     if mode == "official":

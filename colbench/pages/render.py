@@ -47,7 +47,7 @@ class Render(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Hash of the page, the viewport and the browser's environment."""
     outcome: RenderOutcome
     mode: ScoringMode
-    """The scoring mode, which sets the window: `default` is 1280 x 720, `official` is that of the paper's release."""
+    """The scoring mode, which sets the window: 1280 x 720 in `default`, the paper release's window in `official`."""
     width: int = 0
     """Width of the picture in pixels."""
     height: int = 0
@@ -60,7 +60,7 @@ class Render(Struct, frozen=True, kw_only=True, omit_defaults=True):
     refused: tuple[str, ...] = ()
     """URLs that the page requested but was not allowed to load."""
     note: str = ""
-    """The reason for the missing picture, in words; empty if `rendered`."""
+    """The reason why the picture is missing, in words; empty if the outcome is `rendered`."""
     picture: bytes = b""
     """PNG, RGB, `width` x `height`; empty unless `rendered`."""
 

@@ -49,7 +49,7 @@ def default_folder() -> Path:
 
 
 class RenderStore:
-    """Renders in a folder, by default that of `default_folder`; `check` and `put` create the folder if needed."""
+    """Renders in a folder, by default in `default_folder()`; `check` and `put` create the folder if needed."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder or default_folder()

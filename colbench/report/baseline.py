@@ -65,8 +65,8 @@ class Others(Struct, frozen=True, kw_only=True):
 def read_baseline(source: str, flag: str = "--baseline") -> Baseline:
     """Return the run in `source`, a run folder or a rollout file; `flag` is the flag with which the user named it.
 
-    Raises UserError if the file of rollouts is missing or has no dialogues. Raises DataError if the folder is not that
-    of a run, or if a file is malformed.
+    Raises UserError if the file of rollouts is missing or has no dialogues. Raises DataError if the folder
+    contains no run, or if a file is malformed.
     """
     path, agent = Path(source), ""
     if path.is_dir():
@@ -84,7 +84,7 @@ def read_baseline(source: str, flag: str = "--baseline") -> Baseline:
 
 
 def by_task(dialogues: Iterable[tuple[int, Rollout]]) -> dict[str, list[DialogueStats]]:
-    """Measure dialogues one at a time. Return the statistics by task hash; those of a task are sorted by position."""
+    """Measure dialogues one at a time. Return the statistics by task hash, sorted by position within each task."""
     found: dict[str, list[DialogueStats]] = {}
     measurer = Measurer()
     for place, rollout in dialogues:

@@ -133,7 +133,7 @@ class _Packer:
         }
 
     def _dialogue(self, task: Task, rollout: Rollout) -> msgspec.Raw:
-        """Return a dialogue, encoded at once because its objects take several times as much memory."""
+        """Return a dialogue, encoded immediately because its objects take several times as much memory."""
         asking = rollout.asking
         found = {
             "turns": [self._turn(turn) for turn in rollout.turns],
@@ -173,7 +173,7 @@ class _Packer:
         }
 
     def _metrics(self, score: Score) -> list[tuple[str, float | str]]:
-        """Return the labels and values of a verdict's metrics, those of the domain first.
+        """Return the labels and values of a verdict's metrics, the domain's metrics first.
 
         Shares are returned as numbers, and other values as text.
         """

@@ -98,7 +98,7 @@ def measure(
         trials: Trials planned for each task.
         dialogues: Pairs of position (`DialogueStats.place`) and dialogue. If a cell has several dialogues, the one with
             the highest position counts.
-        shard: If set, the cells of other shards are left out, as are tasks without a cell in this shard.
+        shard: If set, cells of other shards and tasks without a cell in this shard are left out.
     """
     planned = (_row(task, trials, shard) for task in tasks)
     rows = {row.task.id: row for row in planned if row.trials}
@@ -191,8 +191,8 @@ def unjudged(dialogue: Judged, mode: str, lead: Metric) -> bool:
 def value_at(dialogue: DialogueStats, turn: int, lead: Metric) -> float | None:
     """Return the value of a metric for the last answer shown in turns 1 to `turn`, in the domain's first mode.
 
-    If the dialogue was not scored, the value is None. If no turn was scored, the value is 0 if the dialogue scored 0,
-    else None. In all other cases, the value is 0 if the agent failed or if these turns show no answer.
+    The value is None if the dialogue was not scored, or if no turn was scored and the dialogue's value is not 0.
+    Otherwise, the value is 0 if the agent failed or if these turns show no answer.
     """
     final = value(dialogue, get_domain(dialogue.domain).modes[0], lead)
     values = dialogue.by_turn(lead)

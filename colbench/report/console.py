@@ -36,7 +36,7 @@ def print_report(
     """Print the report of the run in a folder: its table, its warnings, and the locations of its pages.
 
     `short`: print only the most important facts and the commands that show more, in at most `LINES` lines if the run
-    has one domain and few warnings. `written`: the pages exist; otherwise, their locations are left out.
+    has one domain and few warnings. `written`: True if the pages exist; otherwise, their locations are left out.
     """
     files = pages(report, folder) if written else {}
     after = [f"{sentence(name)}: {page}" for name, page in files.items()]

@@ -125,7 +125,7 @@ class DialogueStats(Struct, frozen=True, kw_only=True, gc=False):
     hidden: tuple[str, ...]
     """Names of the decisions that the request does not state; empty if the dialogue's questions were not analyzed."""
     asked: tuple[bool, ...]
-    """For each hidden decision, True if a message of the agent asked for it."""
+    """For each hidden decision, True if one of the agent's messages asked for it."""
     told_at: tuple[int, ...]
     """For each hidden decision, the first turn (from 0) whose reply revealed it; `NEVER` if no reply did."""
     followed: Followed | None

@@ -34,7 +34,7 @@ def failed(report: DomainReport) -> Iterator[Fact]:
 
 
 def rarest(rows: Iterable[DecisionReport]) -> Fact:
-    """Return a line of the report with rarely asked decisions (`rows`): how often each was asked for, and hidden."""
+    """Return a line of the report with rarely asked decisions: how often each was asked for, and how often hidden."""
     named = (f"{row.family}: {row.decision} ({row.asked} of {row.hidden})" for row in rows)
     return Fact(label="rarely asked", value="", note=", ".join(named))
 

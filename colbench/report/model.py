@@ -176,7 +176,7 @@ class WinRate(Struct, frozen=True, kw_only=True):
     epsilon: float
     """Largest difference of two values that counts as a tie, that is, as half a win."""
     tasks: int
-    """Number of tasks that both runs have and have scored."""
+    """Number of tasks that have been scored in both runs."""
     rate: Interval
     note: str = ""
     """Why the fallback metric was compared, and how the scoring of the two runs differs; empty if neither applies."""
@@ -255,7 +255,7 @@ class Ceiling(Struct, frozen=True, kw_only=True):
 
 
 class DomainReport(ModeReport, frozen=True, kw_only=True):
-    """Everything about one domain; the top-level numbers are those of the leading mode."""
+    """Everything about one domain; the top-level numbers are the results of the leading mode."""
 
     mode: str
     """The leading scoring mode: the requested one, unless only the domain's first mode can lead (`scores.modes`)."""

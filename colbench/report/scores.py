@@ -18,10 +18,10 @@ Clusters = Sequence[Sequence[float]]
 def modes(dialogues: Iterable[Judged], wanted: str, domain: Domain, lead: Metric) -> list[str]:
     """Return the scoring modes to report, the leading one first.
 
-    A mode is used if it has verdicts; in a domain with a fallback metric, if an answer has the leading metric (`lead`)
-    in this mode. The requested mode (`wanted`) leads if the domain has this mode. In a domain with a fallback metric,
-    it must also be used, unless no mode is used. If the requested mode cannot lead, the domain's first mode leads. The
-    other used modes follow.
+    A mode is used if it has verdicts. In a domain with a fallback metric, an answer must also have the leading metric
+    (`lead`) in this mode. The requested mode (`wanted`) leads if the domain has this mode. In a domain with a fallback
+    metric, the requested mode must also be used, unless no mode is used. If the requested mode cannot lead, the
+    domain's first mode leads. The other used modes follow.
     """
     used = {
         mode

@@ -90,7 +90,7 @@ def _mode_rows(report: DomainReport) -> Iterator[Row]:
 
 
 def shown_modes(report: DomainReport) -> dict[str, ModeReport]:
-    """Return the scoring modes by name; modes other than the leading one only if their verdicts differ."""
+    """Return the scoring modes by name: only the leading mode, or all modes if their verdicts differ."""
     return {
         mode: found
         for mode, found in report.modes.items()

@@ -18,7 +18,7 @@ NOTES = 3
 
 
 def reported_metrics(domain: Domain, lead: Metric, dialogues: Iterable[Judged]) -> list[Metric]:
-    """Return the metrics that a report may show: the domain's, then those of extra scorers.
+    """Return the metrics that a report may show: first the domain's metrics, then the metrics of extra scorers.
 
     If `lead` is the domain's fallback, the domain's metrics that an answer may lack are left out. Means of such metrics
     over only some answers could be mistaken for means over all.

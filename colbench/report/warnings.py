@@ -62,21 +62,34 @@ def _below_floors(domain: Domain, found: DomainReport, source: str) -> Iterator[
     """
     origin = known_origin(source)
     floors = [
-        (metrics.get(found.lead), f"{domain.floors.get(name, name)}, which needs no dialogue", "")
+        (
+            metrics.get(found.lead),
+            "an answer that needs no dialogue",
+            domain.floors.get(name, name),
+            "",
+        )
         for name, metrics in found.floors.items()
     ] + [
-        (metrics.get(found.lead), f"`{agent}`, which asks nothing", f" on all of {source}")
+        (
+            metrics.get(found.lead),
+            "an agent that asks nothing",
+            f"`{agent}`",
+            f" on all of {source}",
+        )
         for agent, metrics in (origin.floors if origin else {}).items()
     ]
     lead, worth = metric_of(domain, found.lead), found.value.mean
     missed = [
-        (floor, what, where)
-        for floor, what, where in floors
+        (floor, kind, name, where)
+        for floor, kind, name, where in floors
         if worth is not None and floor is not None and worth < floor < lead.bounds[1]
     ]
     if missed:
-        floor, what, where = max(missed)
-        yield f"{lead.label} {percent(worth)} is below a floor: {what}, has {percent(floor)}{where}"
+        floor, kind, name, where = max(missed)
+        yield (
+            f"{lead.label} {percent(worth)} is below that of {kind} "
+            f"({name}: {percent(floor)}{where})"
+        )
 
 
 def _replies(report: DomainReport) -> Iterator[str]:

@@ -43,7 +43,7 @@ def selection(config: RunConfig) -> str:
 def unusual_settings(run: Run) -> dict[str, str]:
     """Return the settings that can change results and differ from their defaults, by name, such as `told`.
 
-    Settings of the agent and those in `STATED` are left out, and so are URLs and folders in the values (see `scrub`).
+    Settings of the agent and settings in `STATED` are left out. URLs and folders in the values are shortened (`scrub`).
     """
     written = msgspec.json.encode(RunConfig().pins())
     usual = msgspec.json.decode(written)  # in the form in which pins are read

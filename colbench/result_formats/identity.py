@@ -19,8 +19,8 @@ EXAMPLE = "meta-llama/Llama-3.1-8B-Instruct"
 def model_id(run: Run, given: str = "") -> str:
     """Return the ID of a run's model, of the form OWNER/NAME.
 
-    This is `given` if it is not empty. Otherwise it is the model in the agent's spec, without the server's URL, or
-    `colbench/NAME` for the agent NAME without a colon, such as `interviewer`.
+    If `given` is not empty, `given` is the ID. Otherwise, the ID is the model in the agent's spec, without the server's
+    URL. For an agent NAME without a colon, such as `interviewer`, the ID is `colbench/NAME`.
 
     Raises:
         UserError: The ID does not have the form OWNER/NAME.

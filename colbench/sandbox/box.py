@@ -25,7 +25,7 @@ class CodeSandbox:
     Up to `workers` candidates (0: one per core) and one rehearsal (`Job.rehearsal`) run at a time. `tier` names a level
     of isolation, by default the strongest permitted one that works on this machine. `allow_unsafe` permits tier T2,
     which only limits resources. `packages` names installed distributions that candidates may import, together with
-    their dependencies. `limits`: the limits of each call, by default those of `Limits()`.
+    their dependencies. `limits`: the limits of each call, by default `Limits()`.
 
     The constructor raises UserError if a package is not installed or has no modules. Opening the context raises
     UserError if `tier` is unknown or not permitted, or if no permitted tier works. Use a sandbox from one event loop
@@ -86,7 +86,7 @@ class CodeSandbox:
             pool.close()
 
     async def run(self, jobs: Sequence[Job]) -> list[JobResult | SandboxError]:
-        """Return one result per job, in the order of the jobs; if `run_one` raises SandboxError, return that error."""
+        """Return one result per job, in the order of the jobs; a SandboxError of `run_one` is the result of its job."""
         results: dict[int, JobResult | SandboxError] = {}
         numbered = iter(enumerate(jobs))
 

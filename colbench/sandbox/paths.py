@@ -35,7 +35,7 @@ def visible_paths() -> list[str]:
 
 
 def hidden_paths() -> list[str]:
-    """Return the folders inside the visible folders that candidates must not see: those of installed packages."""
+    """Return the folders inside the visible folders that candidates must not see: the folders of installed packages."""
     found = {
         str(folder.resolve())
         for path in visible_paths()

@@ -54,7 +54,7 @@ class Tier(Struct, frozen=True, kw_only=True):
     landlock: bool = False
     seccomp: bool = True
     files: bool = True
-    """False if the tier cannot restrict which files candidates open; candidates may then open none."""
+    """False if the tier cannot restrict which files candidates open; candidates may then open no file."""
     safe: bool = True
     """False if the tier only limits resources."""
     packages: Packages = Packages()

@@ -203,7 +203,7 @@ class _Normal:
     def counter(self, pairs: Any) -> str:
         """Return a Counter's normal form.
 
-        Each count is normalized only once. Twice would double the time for each level of nested Counters.
+        Each count is normalized only once. To do so twice would double the time for each level of nested Counters.
         """
         forms = [(self.of(key), self.of(count)) for key, count in pairs]
         if "counter" in self.special:

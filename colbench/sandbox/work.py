@@ -3,10 +3,10 @@
 A child process gets all calls that are left in one namespace (`jobs.Namespace`), but only the budget (time and threads)
 of a single call. A call that the child finishes has therefore stayed within the budget, whatever the child reports.
 
-- A child uses up its budget after it has finished some calls: the next child gets the remaining calls and a full
+- If a child uses up its budget after it has finished some calls, the next child gets the remaining calls and a full
   budget.
-- A child uses up its budget before it has finished any call: its first call has exceeded the budget, and fails.
-- A child dies in another way: the call in which it died fails.
+- If a child uses up its budget before it has finished any call, the first call has exceeded the budget, and fails.
+- If a child dies in another way, the call in which it died fails.
 
 Each namespace has its own children. If the source does not compile, or if all children of the first namespace find that
 the second namespace gives equal results, the results for the first namespace also count for the second.
@@ -37,7 +37,7 @@ _LONG_CALL = 10_000
 """Maximum length in characters of a call to compile here; longer calls are compiled only inside the sandbox."""
 _SKIPPED = CallResult(status="skipped")
 _BUDGETS = ("cpu", "wall", "threads")
-"""Values of `Ending.reason` for a used-up budget. Each single call may have stayed within it, as all calls share it."""
+"""Values of `Ending.reason` for a used-up budget. All calls share it, so each single call may have stayed within it."""
 
 
 @lru_cache(maxsize=1 << 16)

@@ -20,7 +20,7 @@ _START_SECONDS = 60.0
 _GRACE_SECONDS = 15.0
 """Seconds that a server may need beyond the wall-clock limits of its jobs before it counts as broken."""
 _DRAIN_AFTER = 0.02
-"""Seconds for which the output of a running job is left unread; most jobs end earlier, and are read at their end."""
+"""Seconds for which the output of a running job is left unread. Most jobs end earlier; their output is read then."""
 
 
 class Worker:

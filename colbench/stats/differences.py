@@ -46,17 +46,17 @@ class Measure:
         return _by_entry(flipped_sums(self.means))
 
     def differences(self, mine: int, others: Sequence[int], bounds: Bounds) -> list[Estimate]:
-        """Return the mean of entry `mine` minus that of each of the others, with an interval from resampled tasks."""
+        """Return the mean of `mine` minus the mean of each entry in `others`, with intervals from resampled tasks."""
         resampled = _minus(self._resampled, mine, others)
         return _estimates(self._by_task(mine, others), resampled, bounds)
 
     def sign_flips(self, mine: int, others: Sequence[int]) -> tuple[float, ...]:
-        """Return the p-values of the sign-flip tests of entry `mine` against each of the others."""
+        """Return the p-values of the sign-flip tests of entry `mine` against each entry in `others`."""
         flipped = _minus(self._flipped, mine, others)
         return sign_flips(self._by_task(mine, others), flipped)
 
     def deviations(self, mine: int, others: Sequence[int]) -> list[float]:
-        """Return the standard deviation, over tasks, of `mine` minus each of the others; 0 for a single task."""
+        """Return the standard deviation, over tasks, of `mine` minus each entry in `others`; 0 for a single task."""
         found = self._by_task(mine, others)
         several = len(found) > 1
         deviations: list[float] = found.std(axis=0, ddof=1 if several else 0).tolist()
@@ -74,7 +74,7 @@ def _by_entry(matrix: Floats) -> Floats:
 
 
 def _minus(by_entry: Floats, mine: int, others: Sequence[int]) -> Floats:
-    """Return the values of entry `mine` minus those of each other entry; one column for each other entry."""
+    """Return the values of `mine` minus the values of each entry in `others`; one column for each entry in `others`."""
     differences: Floats = by_entry[mine] - by_entry[others]
     return differences.T
 

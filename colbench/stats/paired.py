@@ -69,9 +69,9 @@ def sign_flip_test(differences: Sequence[float]) -> float:
 def sign_flips(differences: Floats, flipped: Floats) -> tuple[float, ...]:
     """Return the p-values of sign-flip tests (see `sign_flip_test`) of many pairs of entries.
 
-    `differences`, of shape (tasks, pairs), has one entry's values minus the other's. `flipped`, of shape (flips,
-    pairs), has the sums of the differences under random signs, which all pairs share (see `flipped_sums`). A pair that
-    differs on at most `MOST_EXACT` tasks is tested with all combinations of signs instead.
+    `differences`, of shape (tasks, pairs), has the values of one entry minus the values of the other. `flipped`, of
+    shape (flips, pairs), has the sums of the differences under random signs. All pairs share these signs (see
+    `flipped_sums`). A pair that differs on at most `MOST_EXACT` tasks is tested with all combinations of signs instead.
     """
     import numpy as np
 

@@ -80,7 +80,8 @@ def _distance() -> float:
 def typical_least_detectable(values: Floats) -> float | None:
     """Return the median of `least_detectable` over all pairs of columns.
 
-    `values` has the shape (tasks, entries). The result is None for fewer than two entries or `FEWEST` tasks.
+    `values` has the shape (tasks, entries). The result is None for fewer than two entries or fewer than
+    `FEWEST` tasks.
     """
     import numpy as np
 

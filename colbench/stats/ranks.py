@@ -31,7 +31,7 @@ class Places(Struct, frozen=True, kw_only=True):
     ranked below it, or all above it.
     """
     inseparable: tuple[tuple[int, ...], ...]
-    """For each entry, the indices of the others from which the unadjusted sign-flip test does not separate it at 5%."""
+    """For each entry, the indices of the others that the unadjusted sign-flip test does not separate from it at 5%."""
 
 
 def places(values: Floats) -> Places:

@@ -1,4 +1,4 @@
-"""Resampling the tasks of a leaderboard for all of its entries at once.
+"""Resampling of the tasks of a leaderboard, computed for all entries together.
 
 A resample is a row of weights: how often each task is drawn. A flip is a row of signs: 1 or -1 for each task. So one
 matrix product gives the sums of all entries under all resamples or flips. For any pair of entries, the difference of
@@ -31,7 +31,7 @@ DIGITS = 9
 def resampled_means(values: Floats, resamples: int = RESAMPLES) -> Floats:
     """Return the means of each column over resamples of the rows with replacement; all columns share the resamples.
 
-    `values` has the shape (tasks, entries), and the result (resamples, entries). `resamples` is at most `RESAMPLES`.
+    Shapes: `values` (tasks, entries), result (resamples, entries). `resamples` is at most `RESAMPLES`.
     """
     return _products(_counts(len(values))[:resamples], values) / len(values)
 

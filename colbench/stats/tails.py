@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 BLOCK = 8
-"""Maximum number of trials that are added one by one; the distributions of such blocks are then convolved."""
+"""Maximum size of a block, whose trials are added one by one; the distributions of the blocks are then convolved."""
 
 
 def poisson_binomial_tail(count: int, chances: Sequence[float]) -> float:

@@ -128,7 +128,7 @@ class Notes:
 
 
 def format_notes(notes: Iterable[tuple[str, Note]], form: str) -> str:
-    """Return notes as `csv` with a header line, or as `jsonl`. Each of `notes` is a run's folder and one of its notes.
+    """Return notes as `csv` with a header line, or as `jsonl`. Each of `notes` is a run's folder and a note of the run.
 
     Columns: `run`, `task_id`, `trial`, `labels`, `text`, `time`, `key`. Labels are a list in JSON, and are separated by
     commas in CSV. In CSV, an apostrophe is added before any text that a spreadsheet would treat as a formula.

@@ -58,7 +58,7 @@ class Stage(Struct, frozen=True, kw_only=True):
     turn: int
     metrics: str = ""
     comparison: Comparison | None = None
-    """None if it could not be created, or if a script loads it only when the turn is viewed."""
+    """The comparison; None if it could not be created, or if a script loads it only when the turn is viewed."""
     lacking: str = ""
     """The reason why the comparison could not be created, else empty."""
 
@@ -194,7 +194,10 @@ def _scores(domain: Domain, rollout: Rollout) -> Mapping[str, Score]:
 
 
 def _said(domain: Domain, turn: Turn) -> tuple[str, str]:
-    """Return the part of a message that the human saw, and the whole message, or "" if the human saw all of it."""
+    """Return two texts: the part of a message that the human saw, and the whole message.
+
+    The second text is "" if the human saw the whole message.
+    """
     words = domain.readable(turn.said).strip()
     return words, turn.said if words != turn.said.strip() else ""
 

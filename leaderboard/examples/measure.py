@@ -33,12 +33,12 @@ ARGS = {
     ),
     "local": (MAX_TOKENS, "dtype=bfloat16"),
 }
-"""Arguments of the models' agents, by server; those for vLLM suit its CPU build."""
+"""Arguments of the models' agents, by server; the arguments for vLLM suit vLLM's CPU build."""
 LOCAL_AT_ONCE = 16
 """Number of concurrent dialogues with `local:`.
 
-Concurrent dialogues end at about the same time, so with a larger number more work is lost when the run is killed. With
-64, a model of 0.3 GB also needs 14 GB for its key-value cache.
+Concurrent dialogues end at about the same time, so with a larger number, more work is lost when the run is killed. With
+64 dialogues, a model of 0.3 GB also needs 14 GB for its key-value cache.
 """
 RULES = {"blank": 1, "guesser": 1, "interviewer": MULTI_TURN, "demonstrator": MULTI_TURN}
 """The rule-based agents, each with its turn limit."""
@@ -79,7 +79,7 @@ class Row(NamedTuple):
 
 
 def rows(arguments: argparse.Namespace) -> Iterator[Row]:
-    """Yield the rows of each task set, those of rule-based agents first."""
+    """Yield the rows of each task set: first the rows of rule-based agents, then the rows of models."""
     models = [(*each, "") for each in arguments.model]
     models += [(*each, TRAINED) for each in arguments.trained]
     for place in ("bundled", "real"):
@@ -192,7 +192,7 @@ def verified(row: Row, out: Path) -> Path:
 
 
 def line(row: Row, out: Path) -> str:
-    """Return a row of the table: scores as verified, costs as reported by the run."""
+    """Return a row of the table: scores as verified, tokens as reported by the run, and measured CPU time."""
     means = json.loads(verified(row, out).read_text(encoding="utf-8"))
     receipt = json.loads(verified(row, out).with_name("receipt.json").read_text(encoding="utf-8"))
     report = json.loads((out / row.slug / "report.json").read_text(encoding="utf-8"))

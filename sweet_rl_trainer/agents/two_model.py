@@ -91,7 +91,7 @@ class TwoModelChat:
         seed: int | None,
         tokens: bool = False,
     ) -> Message:
-        """Return the asker's next message, or the writer's if the asker begins an answer. Usage counts both models."""
+        """Return the asker's message or, if it begins an answer, the writer's message. The usage counts both models."""
         said = await self._asker.chat(
             messages, temperature=temperature, max_tokens=max_tokens, seed=seed, tokens=tokens
         )

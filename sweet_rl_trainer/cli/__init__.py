@@ -1,4 +1,4 @@
-"""`sweet-rl`: train agents with recipes. The exit codes are those of `colbench.command`."""
+"""`sweet-rl`: train agents with recipes. `colbench.command` explains the exit codes."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def show(
 ) -> int:
     """Print what is missing, the plan, and the settings that differ from those of the paper's recipe.
 
-    Without any of the paper's stages in the plan, settings are not compared. Return the exit code: 2 if something is
+    If the plan has none of the paper's stages, settings are not compared. Return the exit code: 2 if something is
     missing, else 0.
     """
     with TemporaryDirectory() as temporary:

@@ -3,7 +3,8 @@
 The demonstrators talk with the rule-based human; each dialogue has its own turn limit. The dialogue before each turn of
 a demonstrator is a state. The state's candidates are a question about each unknown decision, two irrelevant questions,
 and the best answer given the known decisions. If any decision is known, two candidates are added: a question about a
-known decision, and an answer that gets a known decision wrong. The rule-based human also replies to the candidates.
+known decision, and an answer that gets a known decision wrong. The rule-based human also replies to the candidates that
+are questions.
 """
 
 from __future__ import annotations
@@ -60,7 +61,10 @@ def chosen_tasks(source: str, number: int) -> list[Task]:
 
 
 async def states_of(task: Task, dialogues: int) -> TaskStates:
-    """Return the states of a task's dialogues. Dialogues with the same messages and turns left share a state."""
+    """Return the states of a task's dialogues.
+
+    Two turns with the same preceding messages and the same number of turns left share a state.
+    """
     found: dict[tuple[tuple[str, ...], tuple[str, ...], int], BenchState] = {}
     for trial in range(dialogues):
         async for heard, said, turns_left in _played(task, trial):
@@ -130,7 +134,7 @@ def _told(task: Task, heard: Sequence[str], said: Sequence[str]) -> tuple[str, .
 def _asks(
     random: Random, design: FamilyDesign, known: Sequence[str], stated: Sequence[str]
 ) -> Iterator[str]:
-    """Yield a question about each unknown decision and, if any decisions are known or stated, about one of these."""
+    """Yield a question about each unknown decision and, if any decision is known or stated, about one such decision."""
     done = [*known, *stated]
     again = random.choice(done) if done else None
     for name, wordings in design.questions.items():
@@ -149,7 +153,7 @@ def _question(task: Task, text: str, *, known: set[str]) -> Candidate:
 def _answers(
     random: Random, task: Task, known: Sequence[str], stated: Sequence[str]
 ) -> Iterator[Candidate]:
-    """Yield the best answer and, if any decision is known, an answer that gets one known decision wrong."""
+    """Yield the best answer and, if any decision is known or stated, an answer that gets one such decision wrong."""
     belief = task_belief(task)
     assert belief  # noqa: S101 - `chosen_tasks` ensures it
     design, done = belief.design, {*known, *stated}

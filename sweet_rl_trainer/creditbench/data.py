@@ -44,7 +44,7 @@ class Selection(Struct, frozen=True, kw_only=True):
     source: str = SOURCE
     """The source of the tasks."""
     tasks: int = 1000
-    """Maximum number of tasks, taken in the order of their hashes from the usable ones (`collect.chosen_tasks`)."""
+    """Maximum number of tasks, taken from the usable tasks in the order of their hashes (`collect.chosen_tasks`)."""
     dialogues: int = 4
     """Number of demonstrators' dialogues about each task."""
 
@@ -111,7 +111,7 @@ def _drop_others(folder: Path, tasks: Sequence[Task], made: Made) -> None:
 
 
 def _same(folder: Path, tasks: Sequence[Task]) -> int:
-    """Return the number of leading tasks in a folder's data that match the leading ones of `tasks`."""
+    """Return how many tasks at the start of a folder's data equal the tasks at the start of `tasks`."""
     pairs = zip(read_lines(folder / STATES, TaskStates), tasks, strict=False)
     same = takewhile(
         lambda pair: (pair[0].task_id, pair[0].task_hash) == (pair[1].id, pair[1].hash), pairs
@@ -146,7 +146,7 @@ def _check(folder: Path, selection: Selection) -> None:
 
 
 def frozen_name(selection: Selection) -> str:
-    """Return the name of the frozen set of tasks with this selection, or "" if no set has it."""
+    """Return the name of the frozen set with this selection; "" if no frozen set has this selection."""
     return next((each.name for each in frozen_sets() if each.selection == selection), "")
 
 

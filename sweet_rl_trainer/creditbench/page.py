@@ -246,7 +246,7 @@ def _mean_of(interval: Interval | None) -> float | None:
 
 
 def _reach(interval: Interval | None) -> float:
-    """Return the distance from the mean of an interval to its farther end; 0 if there is no interval."""
+    """Return the distance from the mean of an interval to its farther end; 0 without an interval."""
     if interval is None or interval.mean is None or interval.low is None or interval.high is None:
         return 0.0
     return max(interval.mean - interval.low, interval.high - interval.mean)

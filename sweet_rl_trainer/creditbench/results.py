@@ -49,7 +49,7 @@ class Validation(Struct, frozen=True, kw_only=True):
     covered: Interval
     """The share of questions whose exact value is within the 95% interval."""
     difference: float
-    """The greatest difference between a Monte-Carlo value and the exact one."""
+    """The greatest difference between a Monte-Carlo value and the exact value."""
 
 
 class Counts(Struct, frozen=True, kw_only=True):
@@ -76,7 +76,10 @@ class Results(Struct, frozen=True, kw_only=True):
     models: dict[str, str]
     """The digest of each model's weights, by the model's name on the command line."""
     read: tuple[int, int]
-    """Numbers of the tasks and of the states that models read or, without models, would read."""
+    """Number of tasks, and number of states, that models read.
+
+    Without models, these are the numbers that models would read.
+    """
     estimators: tuple[EstimatorResult, ...]
     left_out: tuple[LeftOut, ...]
     validation: Validation | None

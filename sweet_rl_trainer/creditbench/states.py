@@ -15,7 +15,7 @@ Kind = Literal["relevant", "redundant", "unanswerable", "answer", "wrong answer"
 
 A question is `relevant` if the human's reply reveals a decision that was not known before. Any other question is
 `redundant` if it asks about a decision (which is then already known), and `unanswerable` if it asks about no decision.
-An `answer` is the best one that the known decisions allow; a `wrong answer` is the same with another choice for one
+An `answer` is the best one that the known decisions allow. A `wrong answer` is that answer with another choice for one
 known decision. Answers get no reply.
 """
 QUESTIONS = frozenset[Kind]({"relevant", "redundant", "unanswerable"})
@@ -46,7 +46,7 @@ class BenchState(Struct, frozen=True, kw_only=True):
     said: tuple[str, ...]
     """The agent's messages: one fewer than the human's."""
     told: tuple[str, ...]
-    """The decisions that the human has revealed in replies, not including those in the request."""
+    """The decisions that the human has revealed in replies, not including decisions in the request."""
     turns_left: int
     """Number of turns left, including this one. A question in the last turn ends the dialogue without an answer."""
     candidates: tuple[Candidate, ...]

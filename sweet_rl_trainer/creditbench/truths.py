@@ -5,7 +5,7 @@ A truth is a choice of two assumptions: a belief about the open decisions, and t
 | truth | belief | policy after the candidate message |
 |---|---|---|
 | `optimal` | the generator's population | the best one |
-| `policy` | the generator's population | that of the demonstrators, with correct code and a new persona in each turn |
+| `policy` | the generator's population | the demonstrators' policy, with correct code and a new persona in each turn |
 | `hindsight` | the choices of the task's author, with certainty | the same as for `policy` |
 
 The reward of a dialogue is the reward of its answer minus the cost κ of each question. The value of a question is the

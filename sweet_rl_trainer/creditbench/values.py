@@ -27,7 +27,10 @@ from numpy.typing import NDArray
 Lattice = NDArray[np.float64]
 """A number for each combination of revealed choices; the axis of a decision with n choices has the length 1 + n."""
 Outputs = NDArray[np.int32]
-"""Results of all possible functions as codes, -1 for an error; axes: the calls, then each decision's choices."""
+"""The results of all possible functions, encoded as integers; -1 stands for an error.
+
+Axis 0 is the calls. Each further axis is the choices of one decision.
+"""
 Weights = Sequence[NDArray[np.float64]]
 """The probability of each choice, for each decision."""
 Measure = Literal["tests", "success"]
@@ -47,7 +50,10 @@ class Asker(Struct, frozen=True, kw_only=True):
     """Probability of noticing the last turn, in which the policy then answers."""
 
     def answers(self, untold: Any, turns: int) -> Any:
-        """Return the probability of answering; `untold`: number of unrevealed decisions; `turns`: turns that remain."""
+        """Return the probability of answering.
+
+        `untold` is the number of unrevealed decisions, and `turns` is the number of remaining turns.
+        """
         chance = np.where(untold > 0, self.haste, 1 - self.lingers)
         return self.mindful + (1 - self.mindful) * chance if turns == 1 else chance
 
@@ -70,7 +76,10 @@ def answer_values(outputs: Outputs, weights: Weights, measure: Measure = "tests"
 
 
 def reward(written: Outputs, right: Outputs, measure: Measure) -> Lattice:
-    """Return the reward of answers from their results `written` and the correct results `right`; axis 0: calls."""
+    """Return the rewards of answers with the results `written`; `right` contains the correct results.
+
+    Axis 0 of both arrays is the calls.
+    """
     passed = (written == right) & (written >= 0)
     return np.asarray(passed.mean(axis=0) if measure == "tests" else passed.all(axis=0), np.float64)
 

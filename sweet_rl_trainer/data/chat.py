@@ -24,7 +24,7 @@ Templates such as DeepSeek-R1's put this tag at the end of the prompt, so the re
 class Chat:
     """A tokenizer with its chat template.
 
-    `template_args` are further variables of the template, such as `enable_thinking`; they must be the ones used for
+    `template_args` are further variables of the template, such as `enable_thinking`, with the values used for
     sampling. Raises DataError if the tokenizer has no chat template.
     """
 

@@ -180,7 +180,7 @@ def side_examples(
 ) -> tuple[list[Side], Report]:
     """Return each trajectory as a side to be scored or imitated, in the same order, and a report.
 
-    `kept` contains, for the ID of each trajectory, the turns (from 0) whose tokens keep their weight; None keeps all.
+    `kept` maps the ID of each trajectory to the turns (from 0) whose tokens keep their weights; None keeps all weights.
     Trajectories longer than `max_length` tokens are left out. Raises DataError if no trajectory is left, and UserError
     if c is to be stated (`privileged`) but is missing.
     """

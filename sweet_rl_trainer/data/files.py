@@ -46,7 +46,10 @@ class _Stored(Struct, frozen=True, kw_only=True):
 
     sides: list[_Side]
     pairs: list[tuple[_Number, _Number, str]] | None
-    """The indices in `sides` of each pair, chosen first, and its task's hash; None if each side is an example."""
+    """For each pair, the indices in `sides` of the chosen and of the rejected side, and the task's hash.
+
+    None if each side is an example.
+    """
     not_imitated: list[_Number] = []
     """The indices of the pairs whose chosen side is not imitated (`PairExample.imitated`)."""
 

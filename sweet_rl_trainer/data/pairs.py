@@ -42,7 +42,7 @@ class PairSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     margin: NotNegative = 0.0
     match_turns: bool = False
     limit_negatives: bool = False
-    """True for extra pairs of a task's best dialogue and a rejected one that reached the turn limit.
+    """True for extra pairs, in which a task's best dialogue is chosen over a dialogue that reached the turn limit.
 
     `match_turns` does not restrict these pairs.
     """

@@ -1,4 +1,4 @@
-"""Privileged information c as text before the conversation: for a critic, or for RFT on agents that knew c.
+"""Privileged information c as text before a dialogue: for a critic, or for RFT on dialogues of agents that knew c.
 
 | template | position |
 |---|---|
@@ -25,7 +25,10 @@ TEMPLATES: tuple[Template, ...] = get_args(Template)
 
 
 class Preface(Struct, frozen=True, kw_only=True):
-    """Text inserted at the start of the first message or, if `inside` is false, before it; see `tokens.encode`."""
+    """Text inserted at the start of the first message or, if `inside` is false, before the first message.
+
+    See `tokens.encode`.
+    """
 
     text: str
     inside: bool

@@ -52,12 +52,14 @@ def read_run(
 ) -> list[Trajectory]:
     """Return the scored dialogues of a run, rewarded by the default scoring mode.
 
-    `tasks` are the run's tasks, by default those of its source (`tasks_of`); a rollout's task is found by its hash.
-    Rollouts do not contain the agent's system prompt: `system` is the prompt to try first ("" for no prompt), before
-    those that the run's record names (`system_prompt`). `{max_turns}` in the prompt becomes the run's turn limit. The
-    pictures shown to an agent are also missing from rollouts, so the trajectories have none. Dialogues that ended in a
-    failure, or lack turns or a reward, are left out and counted by reason in `dropped`. Raises DataError if `run.json`
-    or a rollout cannot be read, if a task is missing or changed, if the prompt is not found, or if no dialogue is left.
+    `tasks` are the run's tasks, by default the tasks of the run's source (`tasks_of`). A rollout's task is found by its
+    hash. Rollouts do not contain the agent's system prompt. `system` is the prompt to try first ("" for no prompt),
+    before the other candidates (`system_prompt`). `{max_turns}` in the prompt becomes the run's turn limit. The
+    pictures shown to an agent are also missing from rollouts, so the trajectories have no pictures.
+
+    Dialogues that ended in a failure, or lack turns or a reward, are left out and counted by reason in `dropped`.
+    Raises DataError if `run.json` or a rollout cannot be read, if a task is missing or changed, if the prompt is not
+    found, or if no dialogue is left.
     """
     record, recorded = RunFolder(folder).record(), _recorded(folder)
     if tasks is None:
@@ -184,10 +186,11 @@ def system_prompt(record: RunRecord, domain: str, given: str | None, folder: Pat
     """Return the system prompt of a run's agent for a domain.
 
     The candidates are, in this order: `given`, the run's prompt file, and the built-in prompt. The prompt is the first
-    candidate that has the hash that the run recorded. Raises DataError if no candidate has this hash. The run of an
-    agent without a prompt, such as a rule-based agent, recorded no hash. Then the first candidate that exists is
-    returned. If neither `given` nor a prompt file exists, this is the built-in prompt, which `colbench eval` will give
-    to the trained model.
+    candidate that has the hash that the run recorded. Raises DataError if no candidate has this hash.
+
+    The run of an agent without a prompt, such as a rule-based agent, recorded no hash. In this case, the first existing
+    candidate is returned. If neither `given` nor a prompt file exists, this candidate is the built-in prompt, which
+    `colbench eval` will give to the trained model.
     """
     recorded = recorded_prompt(record, domain)
     for prompt in _known(record, domain, given):

@@ -128,7 +128,10 @@ def _prompt(trajectory: Trajectory, number: int, chat: Chat) -> tuple[list[int],
 def _preface(
     trajectory: Trajectory, chat: Chat, preface: str, inside: bool
 ) -> tuple[list[int], list[int]]:
-    """Return the IDs that the preface follows (the prompt's header; empty unless `inside`), and the preface's IDs."""
+    """Return the IDs of the prompt's header, after which the preface is inserted, and the preface's IDs.
+
+    Without `inside`, the header is empty.
+    """
     where = f"{trajectory.id}, turn 1"
     header = chat.header(trajectory.context(0), where=where) if inside else []
     return header, chat.encode(preface + "\n\n")

@@ -61,7 +61,7 @@ class Trajectory(Struct, frozen=True, kw_only=True):
     prompts: tuple[str, ...] = ()
     """The recorded prompt string of each turn; empty if prompts were not recorded."""
     sampled: tuple[SampledTurn | None, ...] = ()
-    """The recorded tokens of each turn, None for a turn without them; empty if no turn has any."""
+    """The recorded tokens of each turn; None for a turn without recorded tokens, empty if no turn has such tokens."""
 
     @property
     def replies(self) -> tuple[str, ...]:

@@ -58,9 +58,9 @@ class VisionChat:
         return Encoded(sequences=(tokens,), form="one sequence", sources=tuple(sources))
 
     def encode_reply(self, trajectory: Trajectory, turn: int, reply: str) -> Tokens:
-        """Return the tokens before a turn (from 0) and those of `reply`. Only the reply's tokens have a turn number.
+        """Return the tokens of the messages before a turn (from 0), and the tokens of `reply`.
 
-        Raises DataError in the same cases as `encode_trajectory`.
+        Only the reply's tokens have a turn number. Raises DataError in the same cases as `encode_trajectory`.
         """
         found = self._tokens(trajectory, (*trajectory.replies[:turn], reply))
         turns = [each if each == turn else OUTSIDE for each in found.turns]

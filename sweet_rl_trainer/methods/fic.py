@@ -67,7 +67,7 @@ class FicSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     train: TrainSettings
     knows: Knows = "everything"
-    """The decisions stated to the teacher: all hidden ones, or only those that the dialogue revealed."""
+    """The decisions stated to the teacher: all hidden decisions, or only the decisions that the dialogue revealed."""
     count: Annotated[int, Meta(ge=2)] = 4
     """Number of the teacher's answers for each dialogue."""
     max_length: Count = 16_384
@@ -130,7 +130,7 @@ class View(Struct, frozen=True, kw_only=True):
 
     dialogue: Trajectory
     single: Trajectory
-    """The teacher's view: the system prompt, the request with what the teacher knows, and the dialogue's answer."""
+    """The teacher's view: the system prompt, the request with the decisions stated to the teacher, and the answer."""
 
     @property
     def turn(self) -> Turn:

@@ -40,7 +40,7 @@ class RftSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     at_least: float = 1.0
     """Minimum reward of a success."""
     answered: bool = False
-    """Leave out dialogues without an answer, regardless of their reward. Ours."""
+    """True to leave out dialogues without an answer, regardless of their reward. Ours."""
     privileged: tuple[Template, ...] = ("preamble",)
     """Templates that state the privileged information before the dialogues of `[[collect_privileged]]`.
 

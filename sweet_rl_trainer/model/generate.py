@@ -104,7 +104,10 @@ class _Batch:
 
 
 def _without_gaps(going: Sequence[bool]) -> list[int]:
-    """Return the row to put in each place of the smaller batch: the same row or, if that has finished, a later one."""
+    """Return, for each place of the smaller batch, the row to put there.
+
+    Unfinished rows at these places stay. Later unfinished rows take the places of finished rows.
+    """
     places = list(range(sum(going)))
     movers = [row for row in range(len(places), len(going)) if going[row]]
     gaps = [place for place in places if not going[place]]

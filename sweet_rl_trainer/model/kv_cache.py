@@ -13,7 +13,7 @@ from transformers.cache_utils import Cache, DynamicLayer
 TOGETHER = 8192
 """Maximum number of tokens to read in one batch, including the padding of shorter rows."""
 TOGETHER_CPU = 1024
-"""The same number for a CPU, whose hardware caches hold the intermediate results of only a small batch."""
+"""The value of `TOGETHER` for a CPU, whose hardware caches hold the intermediate results of only a small batch."""
 Layers = list[tuple[Tensor, Tensor]]
 """Keys and values of each layer; shape (1, heads, tokens, head width)."""
 

@@ -148,7 +148,10 @@ class _Chunks:
         return self._wide[: len(product)].copy_(product)
 
     def narrow(self, wide: Tensor) -> Tensor:
-        """Return `wide` in the hidden states' dtype; unless that is float32, the chunk's products are overwritten."""
+        """Return `wide` in the hidden states' dtype.
+
+        If this dtype is not float32, the result overwrites the chunk's products.
+        """
         if self._wide is self._product:
             return wide
         return self._product[: len(wide)].copy_(wide)
@@ -221,7 +224,10 @@ def _name(model: nn.Module) -> str:
 def _gives_logprobs(
     head: nn.Linear, predictors: Tensor, targets: Tensor, *, entropy: bool = False
 ) -> Iterator[None]:
-    """Make `head` return the targets' log-probabilities, [N]; with `entropy`, [2, N]: log-probabilities, entropies."""
+    """Make `head` return the targets' log-probabilities, [N].
+
+    With `entropy`, `head` returns the log-probabilities and the entropies, [2, N].
+    """
     before = vars(head).get("forward")
     forward = _forward_statistics if entropy else _forward
     head.forward = partial(forward, head, predictors, targets)  # type: ignore[method-assign]

@@ -5,7 +5,7 @@ Bytes for a model with P parameters; adapters have T parameters:
 | part | full fine-tuning | adapters |
 |---|---|---|
 | weights | 4 P + 2 P for copies in bfloat16 | 2 P (in float32: 4 P, in 4 bits: 0.55 P) + 4 T |
-| gradients and Adam's moments | 4 P + 8 P (8-bit optimizers: 4 P + 2 P) | 4 T + 8 T (4 T + 2 T) |
+| gradients and Adam's moments | 4 P + 8 P (8-bit optimizers: 4 P + 2 P) | 4 T + 8 T (8-bit optimizers: 4 T + 2 T) |
 | activations | as in `activations` | the same |
 | logits of a chunk of tokens, and their gradient | twice `logprobs.CHUNK_BYTES` | the same |
 

@@ -25,7 +25,10 @@ import torch
 from torch import Tensor
 
 LikelihoodOver = Literal["replies", "everything"]
-"""Tokens in the mean NLL: those with a weight, or with "everything" (the released actor) all but a sequence's first."""
+"""The tokens in the mean NLL.
+
+"replies": the tokens with a nonzero weight. "everything" (the released actor): all tokens except each sequence's first.
+"""
 
 
 class Weighted(Protocol):
@@ -81,7 +84,7 @@ class Row:
     count: int
     """Number of `Parts` in the row."""
     pictures: tuple[str, ...] = ()
-    """Names of the pictures of all sequences, in order. A row that has any is run as a padded batch (`vision`)."""
+    """Names of the pictures of all sequences, in order. A row with pictures is run as a padded batch (`vision`)."""
     pixels: Tensor | None = None
     """[patches, values], float32: the pixel values of the pictures' patches (`vision.Pixels`)."""
     grids: Tensor | None = None

@@ -37,7 +37,7 @@ CONFIG = {"num_labels": 1, "classifier_dropout": 0.0, "token_classification_bias
 KINDS = ("qwen2_vl", "qwen2_5_vl")
 """Names in transformers of the supported architectures that accept images."""
 NAMES = {r"^visual": "model.visual", r"^model(?!\.(language_model|visual))": "model.language_model"}
-"""Names of weights in published checkpoints, mapped to those in transformers' models."""
+"""Patterns for weight names in published checkpoints, each with the beginning of the name in transformers' models."""
 
 
 class ValueHead(nn.Linear):

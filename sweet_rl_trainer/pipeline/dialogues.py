@@ -56,7 +56,7 @@ def collect(job: Job, config: RunConfig) -> dict[str, Any]:
 def evaluate(job: Job, config: RunConfig) -> dict[str, Any]:
     """Run the dialogues, and return the mean score and the success rate, as in the harness's report.
 
-    Both are None if no dialogue was scored; the success rate is also None in domains without a success criterion. The
+    Both are None if no dialogue was scored. The success rate is also None in domains without a success criterion. The
     other `dialogue_measures` and alarms are returned as well.
     """
     summary = collect(job, config)
@@ -94,9 +94,9 @@ def settings(config: RunConfig) -> dict[str, Any]:
 def continuations(job: Job, recipe: Recipe, agent: str = "") -> HarnessContinuations:
     """Return a function that continues dialogues with the human and the settings of the first input run.
 
-    Without `agent`, the agent of this run continues them. The recipe's executor runs them or, if the recipe names none,
-    this run's executor. Raises UserError if the input runs differ in a setting that must be the same when a dialogue is
-    continued.
+    Without `agent`, the agent of this run continues the dialogues. The executor is the recipe's or, if the recipe names
+    no executor, the executor of this run. Raises UserError if the input runs differ in a setting that must be the same
+    when a dialogue is continued.
     """
     first, *others = run_folders(job.inputs)
     record = RunFolder(first).record()

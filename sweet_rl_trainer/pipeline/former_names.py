@@ -1,4 +1,4 @@
-"""Former names of a recipe's settings. A recipe that uses one is refused; the error gives the current name."""
+"""Former names of a recipe's settings. A recipe with a former name is refused; the error gives the current name."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ SCORES = {
 
 
 def refuse_former(recipe: Mapping[str, Any]) -> None:
-    """Raise UserError if a recipe's tables contain a former name. The message gives the current one."""
+    """Raise UserError if a recipe's tables contain a former name. The message gives the current name."""
     for former, present in _former(recipe):
         raise UserError(f"{former} is now {present}")
 
 
 def _former(recipe: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield each former name in a recipe, with the current one."""
+    """Yield each former name in a recipe, with the current name."""
     yield from ((key, TOP[key]) for key in recipe if key in TOP)
     for name, keys in TABLES.items():
         table = recipe.get(name)

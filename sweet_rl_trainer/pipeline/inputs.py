@@ -29,7 +29,8 @@ RUNS, OFFICIAL, CHATS, COLLECTED = "runs", "official", "chats", "collected"
 NEGATIVES, TRUNCATED, PRIVILEGED = "negatives", "truncated", "privileged"
 """Names of a stage's inputs, without their number (`runs0`, `runs1` …).
 
-The stages of the recipe collect the inputs `collected`, `truncated` and `privileged`; the others are existing files.
+The stages of the recipe collect the inputs `collected`, `truncated` and `privileged`. All other inputs are existing run
+folders or files.
 """
 
 IDS = "line numbers"

@@ -38,7 +38,8 @@ class Iteration:
         """The model and the dialogues.
 
         Raises UserError if a run or file that the recipe names does not exist. Also raises UserError if the recipe
-        neither names nor collects dialogues, unless `offline` is set: the dialogues are then a source without a path.
+        neither names nor collects dialogues and `offline` is not set. With `offline`, the dialogues are in this case a
+        source without a path.
         """
         recipe = self.recipe
         named = inputs.sources(recipe.data)

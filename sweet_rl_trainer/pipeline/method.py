@@ -39,7 +39,7 @@ class Method(ABC):
     name: ClassVar[str]
     """The name used in a recipe, `method = "rft"`."""
     tables: ClassVar[Mapping[str, type[Struct]]] = {}
-    """Types of the method's tables in a recipe, by name; `Recipe.table(TYPE)` returns one.
+    """Types of the method's tables in a recipe, by name. `Recipe.table(TYPE)` returns the table of a type.
 
     A table's field `train` of the type TrainSettings needs no default, because the recipe's `[train]` provides the
     values. For a field `train` of another type, `[train]` provides only `report_to`.

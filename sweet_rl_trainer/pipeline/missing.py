@@ -25,7 +25,7 @@ TRIALS = 3
 
 
 def eval_command(config: RunConfig, out: str = "") -> str:
-    """Return the command line that creates a run; `out` is the run's folder, "" to leave it to the command."""
+    """Return the command line that creates a run in the folder `out`; if `out` is "", the command chooses a folder."""
     return shlex.join(
         ["colbench", "eval", *command_flags(config), *(["--out", out] if out else [])]
     )

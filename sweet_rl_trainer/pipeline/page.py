@@ -38,7 +38,11 @@ RESULTS = (
     "pairs taken",
     "dialogues taken",
 )
-"""Values for the table of stages: the first two in this list that a stage has, or else its first two values."""
+"""Names of the most informative values, the most important first.
+
+The table of stages shows the first two of these values that a stage has. If a stage has none of them, the table shows
+the first two values of the stage.
+"""
 
 
 class Run(Struct, frozen=True, kw_only=True):

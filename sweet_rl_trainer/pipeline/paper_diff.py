@@ -37,7 +37,7 @@ def paper_diff(
 ) -> list[tuple[str, object, object]]:
     """Return the settings that differ from the paper's, each as key, value and the paper's value.
 
-    The settings of the given stages and of `[lora]` are compared, and `data.held_out`. `paper` is the result of
+    The comparison covers the settings of the given stages, `[lora]` and `data.held_out`. `paper` is the result of
     `read.paper_recipe` for the recipe's domain.
     """
     ours, theirs = (_tables(each) for each in (recipe, paper))

@@ -5,8 +5,8 @@
 `base` exists only if the recipe requests a model with random weights. `[[collect]]` makes `collect` stages in every
 iteration, except in the first one if the recipe names dialogues. `[[negatives]]` and `[[collect_privileged]]` make
 further `collect` stages for the methods that use them. After each `export`, each table `[[evaluate]]` of the recipe
-makes an `evaluate` stage. A later iteration starts from the policy that the previous one exported, and the agents in
-`[[collect]]` use it as `{model}`.
+makes an `evaluate` stage. A later iteration starts from the policy that the previous iteration exported, and the
+agents in `[[collect]]` use this policy as `{model}`.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     chats: tuple[str, ...] = ()
     """Files of your own dialogues: JSONL with `messages` and `reward` (docs/own-dialogues.md)."""
     negatives: tuple[str, ...] = ()
-    """Run folders; only their dialogues that reached the turn limit are used, as rejected ones."""
+    """Run folders. Only their dialogues that reached the turn limit are used, as rejected dialogues."""
     tasks: str = ""
     """The source of the runs' tasks, to replace a recorded source that no longer exists."""
     system: str | None = None
@@ -93,8 +93,8 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     iterations: Count = 1
     """Number of times that the method is applied, one after another.
 
-    From the second iteration on, `[[collect]]` provides the dialogues, and `{model}` in it stands for the policy of the
-    previous iteration.
+    From the second iteration on, `[[collect]]` provides the dialogues, and `{model}` in `[[collect]]` stands for the
+    policy of the previous iteration.
     """
     executor: str = ""
     """The executor for dialogues of all runs and their continuations, and for scoring (`colbench eval --executor`).
@@ -111,7 +111,7 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     evaluate: tuple[RunConfig, ...] = ()
     """Runs of `colbench eval` with the exported policy, `{model}`, after each iteration."""
     negatives: tuple[RunConfig, ...] = ()
-    """Runs; as in `data.negatives`, only their dialogues that reach the turn limit are used, as rejected ones."""
+    """Runs to collect rejected dialogues: only dialogues that reach the turn limit are used (see `data.negatives`)."""
     collect_privileged: tuple[RunConfig, ...] = ()
     """Runs of agents that know the privileged information c. RFT imitates their dialogues, with c stated first."""
     lora: LoraSettings | None = None

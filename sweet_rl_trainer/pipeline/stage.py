@@ -48,7 +48,10 @@ class Report(Struct, frozen=True, kw_only=True):
     seconds: float
     """Duration of the call that finished the stage, without earlier calls that were killed."""
     memory: int | None = None
-    """Peak memory of this program and its subprocesses during that call, in bytes (`memory_monitor`)."""
+    """Peak memory of this program and its subprocesses, in bytes (`memory_monitor`).
+
+    Only the call that finished the stage is measured.
+    """
     said: dict[str, Any]
     """The summary that the stage's action returned."""
 
@@ -245,5 +248,8 @@ def order(last: Stage, *, unless: Callable[[Stage], bool] | None = None) -> list
 
 
 def unfinished(last: Stage, root: Path) -> list[Stage]:
-    """Return `last` and its dependencies in order, except finished stages and stages that only these need."""
+    """Return `last` and its dependencies in order, without finished stages.
+
+    Stages that only finished stages need are also left out.
+    """
     return order(last, unless=lambda stage: stage.report(root) is not None)

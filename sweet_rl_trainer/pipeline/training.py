@@ -128,7 +128,7 @@ def _number(value: float) -> str:
 def estimate(known: Known, settings: TrainSettings, recipe: Recipe, model: str = "") -> Amount:
     """Return the steps, the tokens and the memory of a training run (`Stage.estimate`).
 
-    `model` is the name of the initial model, by default the recipe's.
+    `model` is the name of the initial model, by default the model that the recipe names.
     """
     name = model or recipe.model.name
     data = known.amounts["data"]

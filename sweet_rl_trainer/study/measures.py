@@ -87,7 +87,7 @@ def summary(by_seed: BySeed, measure: Measure) -> Summary | None:
 
 
 def difference(mine: BySeed, theirs: BySeed, measure: Measure) -> Summary | None:
-    """Return how much `mine` exceeds `theirs`, paired by seed and task; None if no seed and task is in both."""
+    """Return how much `mine` exceeds `theirs`, paired by seed and task; None if no such pair is in both."""
     ahead = {}
     for seed in sorted(mine.keys() & theirs.keys()):
         one, other = _by_task(mine[seed], measure), _by_task(theirs[seed], measure)

@@ -42,7 +42,7 @@ QUICK = "quick"
 RIVAL = "rft"
 """The arm with which all others are compared."""
 ZERO_SHOT, WRITES = (0.15, 0.40), 0.80
-"""Range of zero-shot success in which a base is suitable; minimum success of a base that can write code.
+"""Range of zero-shot success in which a base is suitable, and minimum success of a base that can write code.
 
 The minimum applies to dialogues in which the oracle asks.
 """
@@ -106,7 +106,7 @@ def based(results: Results) -> str:
 
 
 def described(results: Results) -> str:
-    """Return a table with a row for each arm: iterations and training."""
+    """Return a table that gives the number of iterations and the training of each arm."""
     most = results.world["iterations"]
     return table(
         ("arm", "iterations ", "training"),
@@ -159,7 +159,7 @@ def compared(results: Results) -> str:
 
 
 def separated(results: Results) -> str:
-    """Return the table of success by who asks the questions and who writes the answer."""
+    """Return the table of success of exchanged arms: alone, and combined with another model that asks or writes."""
     names = [arm.name for arm in ARMS if exchanged(results, arm.name, ORACLE)]
     lines = []
     for name in names:
@@ -172,7 +172,7 @@ def separated(results: Results) -> str:
 
 
 def budgets(results: Results) -> str:
-    """Return the table of the budget that each arm used, a mean over seeds."""
+    """Return the table of the budget of each arm; each number is a mean over seeds."""
     return table(
         (
             "arm",

@@ -6,8 +6,8 @@ OUT/base            the base model, a link into its stage's folder
 OUT/results.json    the results so far (`record`)
 OUT/report/         the report
 
-Several processes can run the same command at once, one for each core: a process postpones a part while another process
-runs one of the part's stages.
+Several processes, such as one for each core, can run the same command at the same time: a process postpones a part
+while another process runs one of the part's stages.
 
 A recorded part is not run again, even if another machine recorded it. If further parts must be run, this machine's base
 must have the weights of the base to which the recorded parts belong; otherwise, the run ends with an error.
@@ -115,7 +115,7 @@ def record_of(graph: Graph, out: Path, *, name: str, seeds: int) -> Record:
 
 
 def _found(graph: Graph, out: Path, seeds: int, recorded: Results | None) -> list[Result]:
-    """Return the finished parts of all arms, with `seeds` seeds or more if more are recorded."""
+    """Return the finished parts of all arms, for `seeds` seeds or all recorded seeds, whichever are more."""
     most = max(seeds, recorded.seeds if recorded else 0)
     parts = Study(graph, out, seeds=most, recorded=recorded).parts(chosen(graph.world.arms))
     return [each for part in parts if (each := part.found(out)) is not None]

@@ -108,7 +108,10 @@ class Study:
             )
 
     def _pairs(self, arms: list[Arm]) -> Iterator[tuple[str, str]]:
-        """Yield (asker, writer) for each exchanged arm: with the oracle in either role, and with the base as writer."""
+        """Yield the pairs (asker, writer) of each exchanged arm.
+
+        The arm is combined with the oracle in either role, and with the base as writer.
+        """
         for name in (arm.name for arm in arms if arm.name in self._graph.world.exchanged):
             yield name, ORACLE
             yield ORACLE, name
@@ -134,7 +137,7 @@ class Study:
         evaluation: Callable[[Stage, int], Stage],
         made: Made,
     ) -> tuple[Stage, Stage]:
-        """Return the stages of an arm's last policy and of its evaluation; run the evaluation if it is not done.
+        """Return two stages: an arm's last policy, and the evaluation of this policy, which is run if it is not done.
 
         Training ends early if a policy's dialogues leave nothing to train on, for example because none succeeds. The
         file `UNTRAINABLE` marks the policy that could then not be trained. In the first iteration, the error is raised.

@@ -58,7 +58,7 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Number of seeds that are used to choose the rates."""
     base: dict[str, Any]
     own: dict[str, Any] = {}
-    """The recipe by which the base learns from its own dialogues before the comparison; empty if it does not."""
+    """The recipe by which the base learns from its own dialogues before the comparison; empty to skip this."""
     recipe: dict[str, Any]
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@
 | reply length in pairs, mean of at least 10 log lines | one side is at least 1.5 times as long as the other |
 | reply length of the policy (GRPO) | changed by a factor of 1.5 or more from its first value |
 | number of turns (GRPO) | as for the reply length |
-| share of dialogues without an answer | above 25%; after the first value, also over 10 points above the first value |
+| share of dialogues without an answer | above 25%, and for later values also over 10 points above the first value |
 
 The names of values of held-out examples have the prefix `eval_`. The first value is the first one logged.
 """

@@ -78,7 +78,10 @@ def tracked_as(folder: Path) -> dict[str, Any]:
 
 
 def enable_checkpointing(model: nn.Module) -> None:
-    """Make the model recompute activations in the backward pass. The method's name depends on transformers' version."""
+    """Make the model recompute activations in the backward pass.
+
+    The name of the model's method for this depends on the version of transformers.
+    """
     given: Any = model
     enable = getattr(given, "activation_checkpointing_enable", None)
     (enable or given.gradient_checkpointing_enable)({"use_reentrant": False})

@@ -49,7 +49,7 @@ class LogCheckpoints(TrainerCallback):
     """A callback that logs the last step and each step with a checkpoint, even if `log_every` leaves the step out.
 
     A checkpoint does not contain the values since the last log line. Without a line at each checkpoint, a resumed run
-    would miss these values, and log other means.
+    would lose these values and log different means.
     """
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002

@@ -38,7 +38,7 @@ class Packed(Struct, frozen=True, kw_only=True):
     names: tuple[str, ...]
     """Names of the row's examples, in order."""
     counts: bool = True
-    """False for a row that does not affect the loss, and is run only because other processes have one row more."""
+    """False for a row that does not affect the loss: it is run only because other processes have one row more."""
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -61,7 +61,7 @@ def group(example: PairExample | Side) -> Group:
 
 
 def imitated(example: PairExample | Side) -> bool:
-    """Return True if the NLL includes the example or, in the case of a pair, the chosen side."""
+    """Return True if the NLL includes the example (for a pair: the chosen side)."""
     return not isinstance(example, PairExample) or example.imitated
 
 
@@ -101,7 +101,7 @@ class Packer:
         return sum(self._lengths[number] for number in numbers)
 
     def bins(self, numbers: Sequence[int], *, seed: int) -> list[tuple[list[int], bool]]:
-        """Return, for each row of this process, its example numbers and True if it counts (`Packed.counts`)."""
+        """Return the examples' numbers in each row of this process, and whether the row counts (`Packed.counts`)."""
         packed = pack([self._lengths[number] for number in numbers], self._budget, seed=seed)
         rows = [[numbers[place] for place in each] for each in packed]
         self._split(rows)

@@ -105,8 +105,8 @@ def pair_losses(
 ) -> PairLosses:
     """Return the loss of each pair; scores are in the order chosen, rejected, chosen, rejected and so on.
 
-    `likelihoods` are the `negative_log_likelihoods` in the same order, or None for a value model; those of rejected
-    sides are ignored. `likelihood_weight` is λ.
+    `likelihoods` are the `negative_log_likelihoods` in the same order, or None for a value model; the values of
+    rejected sides are ignored. `likelihood_weight` is λ.
     """
     chosen, rejected = (beta * scores).view(-1, 2).unbind(1)
     losses = preference = softplus(rejected - chosen)

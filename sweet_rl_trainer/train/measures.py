@@ -1,6 +1,7 @@
 """Measures of replies in addition to the loss: their lengths, the KL to the reference, and entropy by turn.
 
-They cover only the tokens with a nonzero weight: those that the agent wrote, without turns that a method leaves out.
+They cover only the tokens with a nonzero weight: the tokens that the agent wrote, except in turns that a method leaves
+out.
 With `likelihood_over = "everything"`, a `Row` also lists tokens of the system and the human, which contribute only to
 the NLL.
 """
@@ -49,7 +50,7 @@ def _written(row: Row) -> Tensor:
 def turn_numbers(row: Row) -> Tensor:
     """Return the turn, from 0, of each token that the agent wrote, [M].
 
-    A turn is a run of adjacent tokens of this kind; it ends at the human's message or at the end of the sequence.
+    A turn is a run of adjacent tokens of the agent; it ends at the human's message or at the end of the sequence.
     """
     written = _written(row)
     positions, owners = row.positions[row.places[written]], row.owners[written]
@@ -73,7 +74,7 @@ class EntropyByTurn:
 
     @staticmethod
     def means(sums: Tensor) -> dict[str, float]:
-        """Return `entropy`, the mean over all tokens, and for several turns `entropy_turn_1` …; {} without tokens."""
+        """Return `entropy` (the mean over all tokens) and, for several turns, `entropy_turn_1` …; {} without tokens."""
         totals, counts = sums.tolist()
         if not sum(counts):
             return {}

@@ -153,7 +153,7 @@ def _widen(axes: Axes) -> None:
 
 
 def running_mean(values: Sequence[float]) -> tuple[float, ...]:
-    """Return the mean of each value and the preceding ones, at most `WINDOW` in total."""
+    """Return, for each value, the mean of up to `WINDOW` values, of which this value is the last."""
     return tuple(
         sum(part) / len(part)
         for part in (values[max(0, n + 1 - WINDOW) : n + 1] for n in range(len(values)))

@@ -65,8 +65,8 @@ def content_key(parts: Parts, kind: Kind) -> str:
 def arithmetic(settings: TrainSettings, adapters: LoraSettings | None, config: Any) -> str:
     """Return a name for the arithmetic that a model's values depend on, in addition to its weights.
 
-    The name contains the precision of products and of frozen weights and, unless it is `sdpa`, the attention
-    implementation. `config` is the model's configuration.
+    The name contains the precision of matrix products and of frozen weights. It also contains the attention
+    implementation, unless the implementation is `sdpa`. `config` is the model's configuration.
     """
     kept = (adapters.quantize or "frozen") if adapters else ""
     attention = implementation(config)
@@ -123,7 +123,7 @@ class ReferenceCache:
         """Compute and store the missing values of the groups' trajectories; `name` is shown on the console.
 
         `logprobs` runs the model over a row, as `loss.row_logprobs` does. A row has at most `budget` tokens;
-        a longer group, or one with pictures, gets its own row. `share` is as in `packing.lay_out`. Waits while another
+        a group that is longer or has pictures gets its own row. `share` is as in `packing.lay_out`. Waits while another
         process writes the same file. Raises UserError if a value is not finite, or the disk is full.
         """
         with self._writer() as write:

@@ -146,7 +146,7 @@ def digest(examples: Examples) -> str:
 
 
 def open_folder(folder: Path, record: Struct) -> Path | None:
-    """Compare the record with that of the folder's run, or write it for a new run. Return the last checkpoint, if any.
+    """Compare `record` with the folder's record, or write it for a new run. Return the last checkpoint, if any.
 
     Raises UserError if the folder's run has another record, if its `run.json` is damaged, or if the folder contains
     other files but no run.

@@ -244,7 +244,10 @@ class Trainer(BaseTrainer):
         return torch.autocast(self.args.device.type, torch.bfloat16, enabled=narrow)
 
     def _get_grad_norm(self, model: nn.Module, grad_norm: Any = None) -> Any:
-        """Return the gradient norm before clipping. Raises UserError, before a weight changes, if it is not finite."""
+        """Return the gradient norm before clipping.
+
+        Raises UserError, before a weight changes, if the norm is not finite.
+        """
         norm = super()._get_grad_norm(model, grad_norm)  # type: ignore[no-untyped-call]
         norm = norm.full_tensor() if isinstance(norm, DTensor) else norm
         if norm is not None:
@@ -306,7 +309,7 @@ class Trainer(BaseTrainer):
         return means
 
     def floating_point_ops(self, *_: Any) -> int:
-        """Return 0, because the estimate of transformers would assume padded batches."""
+        """Return 0, because transformers' estimate would assume padded batches."""
         return 0
 
 
@@ -315,7 +318,7 @@ def _only(steps: list[Step]) -> dict[str, Step]:
 
 
 def _count(sums: dict[str, Tensor], metrics: dict[str, Tensor], counts: bool) -> None:
-    """Add the sum and the number of values of each of a row's measures; add zeros if `counts` is false."""
+    """Add, for each measure of a row, the sum and the number of its values; add zeros if `counts` is false."""
     for name, values in metrics.items():
         added = torch.stack([values.float().sum(), values.new_tensor(len(values)).float()])
         sums[name] = sums.get(name, 0) + counts * added

@@ -84,8 +84,8 @@ def stream(
     task, from `FEWEST_HIDDEN` to the number of the family's decisions (a family with fewer decisions hides all). A
     design is skipped if `prove` does not find ten calls that verify it. Raises GeneratorError before the first task if
     the family has too few designs. Raises GeneratorError later if most attempts, or the last `FRUITLESS` attempts,
-    yield no new task. This error contains the message of the last attempt that raised GeneratorError. If no attempt
-    did, it says that designs repeat.
+    yield no new task. This later error contains the message of the last attempt that raised GeneratorError. If no
+    attempt raised GeneratorError, the message is that designs repeat.
     """
     designs_there = prod(len(d.choices()) for d in family.decisions) * share(split_of(seed))
     if number > designs_there:

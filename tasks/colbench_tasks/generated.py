@@ -4,9 +4,9 @@ Each possible design and request of a task belongs to the training split or to t
 `train` uses only the training split, and all other seeds use only the test split. A new seed therefore gives a test set
 that no one has trained on.
 
-Without the option `families`, the tasks come from all installed families with enough decisions for the difficulty, so
-they change when a family is installed. With this option, the tasks depend only on the source (domain, seed and options)
-and on the versions of the listed families.
+Without the option `families`, the tasks come from all installed families with enough decisions for the difficulty. So
+the tasks change when a family is installed. With this option, the tasks depend only on the source (domain, seed and
+options) and on the versions of the listed families.
 """
 
 from __future__ import annotations
@@ -72,10 +72,7 @@ def load(argument: str) -> list[Task]:
     try:
         return make(domain, seed, _query(query), f"generated:{domain}/{seed}")
     except (ValueError, GeneratorError) as cause:
-        raise UserError(
-            f"--tasks generated:{argument}: {cause}; write options after the seed, as in "
-            f"generated:{domain}/{seed}?number=100"
-        ) from cause
+        raise UserError(f"--tasks generated:{argument}: {cause}") from cause
 
 
 def make(domain: str, seed: str, query: Query, source: str) -> list[Task]:
@@ -96,7 +93,12 @@ def make(domain: str, seed: str, query: Query, source: str) -> list[Task]:
 
 
 def _query(text: str) -> Query:
-    pairs = parse_qsl(text, strict_parsing=True, keep_blank_values=True)
+    try:
+        pairs = parse_qsl(text, strict_parsing=True, keep_blank_values=True)
+    except ValueError as cause:
+        raise ValueError(
+            f"the options `{text}` cannot be read; write them as in `?number=100&difficulty=6`"
+        ) from cause
     for key, times in Counter(key for key, _ in pairs).items():
         if key not in READ:
             hint = did_you_mean(key, READ, then=f"known: {', '.join(READ)}")

@@ -153,7 +153,7 @@ def _offline() -> bool:
 
 @contextmanager
 def _reasons() -> Iterator[None]:
-    """Convert the Hub client's errors, whose classes vary by version, to UnreachableError; re-raise ColBench's own."""
+    """Convert the Hub client's errors, whose classes vary by version, to UnreachableError; pass ColBench's own on."""
     try:
         yield
     except (ColBenchError, UnreachableError):

@@ -149,7 +149,9 @@ def parquet_rows(
     limit: int | None = None,
     malformed: list[str] | None = None,
 ) -> Iterator[Row]:
-    """Yield rows `start` (from 0) to `start + limit` of a Parquet file, with all columns or only the given ones.
+    """Yield at most `limit` rows of a Parquet file from row `start` (counted from 0) on.
+
+    The rows have only the given `columns` or, if `columns` is empty, all columns.
 
     Raises DataError in the same cases as `read_rows`. Raises DataError, even with a list `malformed`, if a column is
     missing.
@@ -215,7 +217,7 @@ def number_of_rows(path: File) -> int:
 def _row(place: str, number: int, fields: dict[str, Any]) -> Row:
     """Return a row without nulls inside nested values.
 
-    Parquet files, and some programs that write JSON, store a null for each key that only other rows have.
+    If a row lacks a key that other rows have, Parquet files and some programs that write JSON store a null for the key.
     """
     present = {name: without_nulls(value) for name, value in fields.items()}
     return Row(place=place, number=number, fields=present)

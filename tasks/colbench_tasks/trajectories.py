@@ -2,7 +2,7 @@
 
 `official_trajectories()` reads them one by one from the file of the official dataset (436 MB), which
 `colbench_tasks.official` finds; `read_trajectories` reads any file in that schema. The dialogues of a task are not
-adjacent in the file (it lists all tasks once, then all of them again), but they have the same `task.hash`.
+adjacent in the file, because the file repeats the whole list of tasks; but they have the same `task.hash`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Trajectory(Struct, frozen=True, kw_only=True):
 def official_trajectories(
     *, limit: int | None = None, malformed: list[str] | None = None
 ) -> Iterator[Trajectory]:
-    """Yield the official dialogues, or the first `limit`.
+    """Yield the official dialogues, or only the first `limit` dialogues.
 
     Raises the errors of `read_trajectories` and `official.find`.
     """

@@ -107,7 +107,7 @@ def _path(path: Path, malformed: list[str] | None) -> Iterator[Row]:
 def _shards(
     files: Sequence[File], start: int, limit: int | None, malformed: list[str] | None
 ) -> Iterator[Row]:
-    """Yield rows `start` to `start + limit` of consecutive Parquet files; other rows are not read."""
+    """Yield at most `limit` rows of consecutive Parquet files from row `start` on; other rows are not read."""
     end = None if limit is None else start + limit
     before = 0
     for file in files:

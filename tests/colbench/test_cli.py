@@ -186,7 +186,10 @@ def test_an_agent_that_never_answers_in_time_gives_exit_code_1(here, capsys):
 @pytest.mark.slow
 def test_a_failing_agent_start_exits_with_2_and_a_failing_stop_is_reported(here, capsys):
     assert main(["eval", "--agent", "mine.py:NoStart", "--limit", "1", "--out", "a"]) == 2
-    assert "--agent: starting it failed\nOSError: no license server" in capsys.readouterr().err
+    assert (
+        "--agent: the agent could not be started\nOSError: no license server"
+        in capsys.readouterr().err
+    )
     assert main(["eval", "--agent", "mine.py:NoStop", "--limit", "1", "--out", "b"]) == 0
     assert "stopping the agent failed: OSError: gone" in capsys.readouterr().err
     assert report("b")["value"]["mean"] == 0
@@ -376,8 +379,8 @@ def test_a_run_whose_task_file_is_gone_names_the_file_and_no_flag(here, capsys):
         capsys.readouterr()
         assert main([command, "out"]) == 2
         assert capsys.readouterr().err == (
-            f"colbench: out: the file with the run's tasks does not exist: {here}/rows.jsonl; "
-            "restore it, or copy it to rows.jsonl in the current folder\n"
+            f"colbench: out: the run's task file {here}/rows.jsonl does not exist; "
+            "restore it, or put a copy at rows.jsonl in the current folder\n"
         )
     Path("moved.jsonl").rename("rows.jsonl")
     assert main(["report", "out"]) == 0
@@ -473,7 +476,7 @@ def test_view_prints_the_messages_the_answer_and_the_scores(here, capsys):
     assert all(" ".join(turn.said.split()) in printed for turn in rollout.turns)
     assert rollout.turns[0].human in printed
     assert rollout.answer.splitlines()[0] in printed
-    assert "default, official: tests passed 100%" in printed
+    assert "default and official scoring: tests passed 100%" in printed
 
 
 def test_tasks_are_listed_and_shown(here, capsys):

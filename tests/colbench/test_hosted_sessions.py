@@ -110,7 +110,9 @@ async def test_a_start_failure_is_reported_to_every_caller(tmp_path: Path):
     )
     session = HostedSession({**FEW, "human": f"{tmp_path}/late.py:Late"})
     for _ in range(2):
-        with pytest.raises(UserError, match="--human: starting it failed\nOSError: overslept"):
+        with pytest.raises(
+            UserError, match="--human: the human could not be started\nOSError: overslept"
+        ):
             await session.start()
 
 

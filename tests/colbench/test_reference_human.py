@@ -188,7 +188,7 @@ async def test_the_same_question_gets_the_same_answer_in_a_longer_dialogue() -> 
 
 
 async def test_a_dialogue_without_an_agent_message_raises_a_simulator_error() -> None:
-    with pytest.raises(SimulatorError, match="no message of the agent"):
+    with pytest.raises(SimulatorError, match="no message from the agent"):
         await CodeHuman().respond(task(PARKING), [Message(role="user", content="Hi")])
 
 

@@ -57,8 +57,10 @@ def test_tests_that_do_not_count_do_not_change_the_floor():
 
 def test_a_warning_about_a_score_below_floors_names_the_highest_floor(runs):
     floor = runs["blank"].report.domains["backend"].floors["constant"]["tests_passed"]
-    text = "tests passed 0.0% is below a floor: best constant answer, which needs no dialogue, has"
-    assert said(runs["blank"]) == [f"{text} {100 * floor:.1f}%"]
+    text = (
+        "tests passed 0.0% is below that of an answer that needs no dialogue (best constant answer:"
+    )
+    assert said(runs["blank"]) == [f"{text} {100 * floor:.1f}%)"]
     assert said(runs["interviewer"]) == []
 
 

@@ -87,11 +87,11 @@ def test_scoring_modes_with_the_same_result_are_shown_together(capsys):
     same = {mode: score(mode, wrong) for mode in ("default", "official")}
     out = shown(capsys, rollout(ANSWER, **same))
     assert out.count("wrong: pick(): expected 12, got 1") == 1
-    assert "default, official: tests passed 0%" in out
+    assert "default and official scoring: tests passed 0%" in out
     same["official"] = score("official", wrong, note="banned")
     out = shown(capsys, rollout(ANSWER, **same))
-    assert "default: tests passed 0%\n" in out
-    assert "official: tests passed 0%; banned\n" in out
+    assert "default scoring: tests passed 0%\n" in out
+    assert "official scoring: tests passed 0%; banned\n" in out
 
 
 def test_tests_with_the_same_error_share_a_line_and_wrong_values_do_not(capsys):

@@ -310,7 +310,7 @@ async def test_a_stopped_process_times_out_and_is_replaced(play, agent_of, tmp_p
 async def test_a_failure_to_start_is_a_user_error_and_a_failure_to_stop_is_logged(
     play, agent_of, caplog
 ):
-    with pytest.raises(UserError, match="starting it failed\nOSError: no license server"):
+    with pytest.raises(UserError, match="could not be started\nOSError: no license server"):
         await play(agent_of("NoStart"))
     await play(agent_of("NoStop"))
     assert "stopping the agent failed: OSError: gone" in caplog.text

@@ -44,7 +44,7 @@ class StdioRules:
     """The protocol rules for an agent's command, and their checks.
 
     `heard` is called with each line of the program's standard error. `startup` is the time limit of the message
-    `ready`, and `patience` that of a reply, both in seconds.
+    `ready`, and `patience` is the time limit of a reply, both in seconds.
     """
 
     def __init__(
@@ -226,8 +226,8 @@ class Wire(Program):
     async def ready(self, within: float) -> Ready:
         """Return the program's first message.
 
-        Raises AgentError if it is not a valid `ready` message or comes too late, or if the program ends. If it is an
-        `error` message, raises the failure that it reports.
+        Raises AgentError if the message is not a valid `ready` message or comes too late, or if the program ends. For
+        an `error` message, raises the failure that the message reports.
         """
         try:
             return read_ready(await self._next(within))

@@ -38,7 +38,7 @@ class Designer:
 
 
 class Draughtsman:
-    """The agent's part of one dialogue. Each reply depends only on the messages: all comments are applied again."""
+    """The agent's part of one dialogue. It keeps no state: for each reply, all comments are applied again."""
 
     def __init__(self, max_turns: int) -> None:
         self._max_turns = max_turns

@@ -35,7 +35,7 @@ WORDS_FOR_SIZES = {
     "huge": 48,
 }
 CUT = 59
-"""Minimum length, in characters, of a quotation that begins with `…` and is assumed to lack the end of the text."""
+"""Length, in characters, from which a quotation that begins with `…` is assumed to be cut off at its end."""
 FILLER = (
     "we are committed to providing the best service to our customers, and our team is here to help"
 )
@@ -105,7 +105,7 @@ def _thing(wish: Missing, text: str) -> Thing:
 
 
 def _whole(text: str) -> str:
-    """Return a text, with filler words in place of `…` at its end (`…`: the human quoted only the beginning).
+    """Return a text with filler words in place of a final `…`, which means that the human quoted only the beginning.
 
     The first filler word is so long that the human's next quotation of this text ends before that word. This text and
     the wanted text then have the same quotation. The human therefore quotes the part in which the two texts differ.

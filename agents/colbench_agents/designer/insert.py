@@ -99,8 +99,8 @@ def add_area(page: Page, area: Thing, place: Place) -> None:
 def _foot(page: Page, anchor: Thing, ground: str | None) -> float:
     """Return the y at which things below an anchor begin.
 
-    This is usually below the anchor. If `ground` is given, and the area behind the anchor has another color and is
-    less than 400 pixels tall, it is below that area.
+    This y is usually below the anchor. If `ground` is given, and the area behind the anchor has another color and is
+    less than 400 pixels tall, the y is below that area.
     """
     area = page.behind(anchor)
     if area and ground and area.background != ground and area.height < 400:
@@ -111,8 +111,8 @@ def _foot(page: Page, anchor: Thing, ground: str | None) -> float:
 def _head(page: Page, anchor: Thing, ground: str | None) -> float:
     """Return the y at which things above an anchor end.
 
-    This is usually the anchor's top. If `ground` is given, and the area behind the anchor has another color and is
-    less than 400 pixels tall, it is the top of that area.
+    This y is usually the anchor's top. If `ground` is given, and the area behind the anchor has another color and is
+    less than 400 pixels tall, the y is the top of that area.
     """
     area = page.behind(anchor)
     other = area and ground and area.background != ground and area.height < 400

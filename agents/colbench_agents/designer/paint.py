@@ -51,7 +51,7 @@ def _next_line(page: Page, area: Thing, thing: Thing) -> None:
 
 
 def _lay(page: Page, color: str, start: tuple[float, float], end: tuple[float, float]) -> None:
-    """Add an area between two corners; join it with a nearby one of the same color and width."""
+    """Add an area between two corners; join it with nearby areas of the same color and width."""
     (left, top), (right, bottom) = start, end
     for other in page.areas:
         near = other.y < bottom + TOGETHER and top - TOGETHER < other.bottom
@@ -91,8 +91,8 @@ def _group(page: Page, thing: Thing, *, card: bool) -> list[Thing]:
 def _clear(page: Page, area: Thing, thing: Thing) -> None:
     """Shrink or remove an area so that a thing is outside it.
 
-    The part of the area above or below the thing remains if it alone has other contents. Otherwise, the whole area is
-    removed.
+    If all other contents of the area are above the thing, the part above the thing remains; if all are below it, the
+    part below it remains. Contents next to the thing do not count. In all other cases, the whole area is removed.
     """
     others = [one for one in page.contents if page.behind(one) is area and one is not thing]
     rest = [one for one in others if one.y >= thing.bottom or one.bottom <= thing.y]

@@ -1,4 +1,4 @@
-"""Code shared by all adapters. An adapter has one conversation per dialogue, and one thread for all of them."""
+"""Code shared by all adapters. An adapter has one conversation per dialogue, and one thread for all conversations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from colbench_agents.frameworks.side import Side
 
 
 class Adapter(ABC):
-    """A ColBench agent that wraps the user's `own` object; `file` is the Python file that contains it, if any.
+    """A ColBench agent that wraps the user's object `own`; `file` is the Python file that contains `own`, if any.
 
     The object's attributes `accepts_images` and `domains` have the same meaning as those of any agent.
     """

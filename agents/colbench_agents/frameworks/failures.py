@@ -38,7 +38,8 @@ CLIENTS = {"aiohttp", "http", "socket", "ssl", "urllib"}
 def attributed(*, answered: bool) -> Iterator[None]:
     """Convert errors of a model server's client to EndpointError or UserError; pass the agent's own errors unchanged.
 
-    A refusal of the key or the model gives UserError, but EndpointError if the server has `answered` before.
+    A refusal of the key or the model becomes a UserError or, if `answered` (the server has answered before), an
+    EndpointError.
     """
     try:
         yield

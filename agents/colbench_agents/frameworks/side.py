@@ -22,7 +22,7 @@ PATIENCE = 5.0
 
 
 class LateError(TimeoutError):
-    """A wrapper that carries a TimeoutError between threads; asyncio would replace a bare one with a new error."""
+    """A wrapper that carries a TimeoutError between threads; asyncio would replace the bare error with a new one."""
 
     def __init__(self, original: TimeoutError) -> None:
         super().__init__(*original.args)
@@ -32,7 +32,8 @@ class LateError(TimeoutError):
 class Side:
     """A thread with an event loop: `start` it, `run` coroutines in it from any other loop, then `stop` it.
 
-    In these coroutines, each call of `asyncio.to_thread` gets a new thread at once, even if many earlier calls block.
+    In these coroutines, each call of `asyncio.to_thread` gets a new thread without waiting, even if many earlier
+    calls block.
     """
 
     def __init__(self) -> None:

@@ -114,9 +114,9 @@ class Checking:
             self._tell(rule, "not applicable" if reason else "kept", reason or "")
 
     def _missing(self, needs: Sequence[str]) -> str:
-        """Return the name of the first rule in `needs` that was broken, skipped or not applicable.
+        """Return the name of the first rule in `needs` that was broken, skipped or not applicable; "" without one.
 
-        Returns "" if every rule in `needs` was kept; a rule that is only advice never counts.
+        A broken rule that is only advice does not count.
         """
         lost = (each.rule for each in self.verdicts if each.outcome not in ("kept", "advice"))
         return next((name for name in lost if name in needs), "")

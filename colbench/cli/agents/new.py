@@ -19,13 +19,13 @@ from colbench.errors import UserError
 from colbench.version import __version__
 
 TEMPLATES = Path(__file__).with_name("templates")
-"""Folder of the templates: a subfolder for each kind, and the subfolder `every` for all kinds.
+"""Folder of the templates: a subfolder for each kind, and the subfolder `every` with the templates of all kinds.
 
 Texts and paths contain variables such as `$name`."""
 SUFFIX = ".tmpl"
 """Suffix of every template, so that tools do not treat the template as a finished file."""
 NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9_-]*[A-Za-z0-9])?")
-"""Names that are valid on PyPI and, with `_` for `-`, in Python."""
+"""Pattern of names that are valid on PyPI and, with each `-` replaced by `_`, in Python."""
 
 
 class Kind(Struct, frozen=True, kw_only=True):

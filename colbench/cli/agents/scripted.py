@@ -47,7 +47,7 @@ class Script(Struct, kw_only=True):
 
     domain: str
     name: str = "add_up"
-    """Name that replaces `{name}` in the domain's example request, such as a function's."""
+    """Name that replaces `{name}` in the domain's example request, such as the name of a function."""
     before: str = ""
     picture: bytes = b""
     """Picture (PNG) that is shown with each reply of the human; empty for none."""

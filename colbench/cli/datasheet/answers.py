@@ -1,7 +1,7 @@
 """Shares of questions that the rule-based human answers well.
 
-A plain question about a hidden decision should get the fact of this decision, and an unrelated question no fact.
-The plain questions come from the task families, and the human knows their wordings.
+The reply to a plain question about a hidden decision should state the fact of this decision. The reply to an unrelated
+question should state no fact. The plain questions come from the task families, and the human knows their wordings.
 `tests/colbench/test_facts_held_out.py` measures the human's answers to unknown wordings.
 """
 
@@ -51,7 +51,7 @@ class Answers(Struct, frozen=True, kw_only=True):
 
 
 def ask_all(known: Sequence[Known]) -> Answers:
-    """Ask about each hidden decision of every task, and all unrelated questions; return the shares of right replies."""
+    """Return the shares of right replies to the plain questions of every task, and to all unrelated questions."""
     replies = [reply for one in known for reply in _plain(one)]
     unrelated = [not _facts(one, question) for one in known for question in UNRELATED]
     return Answers(

@@ -43,8 +43,8 @@ async def measure(
 ) -> Measured:
     """Measure a task set.
 
-    Only the first `sample` tasks of known families are played; the questions to the rule-based human are also about
-    these tasks. In a domain whose references take long to run, only the references of the first `sample` tasks are run.
+    Only the first `sample` tasks of known families are played, and the rule-based human is asked only about these
+    tasks. In a domain whose references take long to run, only the references of the first `sample` tasks are run.
 
     `malformed`: the number of malformed rows, which is copied into the result.
     """

@@ -46,7 +46,7 @@ class Forbidden(Struct, frozen=True, kw_only=True):
 
     decision: str
     usual: bool
-    """True if the task's choice is the one that the interviewer assumes without asking."""
+    """True if the task's choice is the usual choice, which the interviewer assumes without asking."""
     solved: bool
 
 
@@ -86,7 +86,10 @@ async def play_all(
 
 
 def most_frequent(every: Sequence[Known]) -> Mapping[str, Mapping[str, Any]]:
-    """Return, by family and decision, the most frequent choice in tasks that hide the decision; the first if tied."""
+    """Return the most frequent choice for each decision of each family, among the tasks that hide the decision.
+
+    On a tie, return the choice that occurs first.
+    """
     counts: dict[str, dict[str, Counter[Any]]] = defaultdict(lambda: defaultdict(Counter))
     for task, design in every:
         for name in hidden(task):

@@ -1,4 +1,4 @@
-"""Editing a message in the editor that the environment variable VISUAL or, if that is not set, EDITOR names."""
+"""Editing a message in the editor that an environment variable names: VISUAL or, if VISUAL is not set, EDITOR."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def editor() -> list[str]:
 async def edit(draft: str, suffix: str) -> str:
     """Let the person edit a draft in a temporary file with this suffix, and return the result.
 
-    An editor must be set. Raises UserError if it cannot be started, or exits with a nonzero code.
+    An editor must be set. Raises UserError if the editor cannot be started, or exits with a nonzero code.
     """
     with _draft(draft, suffix) as file, _left_to_the_editor():
         await _run([*editor(), str(file)])

@@ -139,7 +139,7 @@ class Pen:
 
 
 def is_code(text: str) -> bool:
-    """Return True if an empty line does not end the text: it has an answer marker, or an open code fence or page."""
+    """Return True if the text has an answer marker, or an open code fence or page: empty lines then do not end it."""
     begins = [found.start() for found in PAGE.finditer(text)]
     open_page = bool(begins) and not PAGE_END.search(text, begins[-1])
     return ANSWER_MARKER in text or len(FENCE.findall(text)) % 2 == 1 or open_page

@@ -91,7 +91,7 @@ def end(rollout: Rollout, mode: str, *, answer: bool) -> None:
 
 
 class Waiting:
-    """A sign that the person must wait, for the other participant or the scorer; shown only in a terminal."""
+    """A sign that the person must wait for the other participant or the scorer; it is shown only in a terminal."""
 
     def __init__(self) -> None:
         self._status: Status | None = None

@@ -43,7 +43,7 @@ def shape(source: str) -> tuple[str, ...]:
 
 
 _syntax_of_reference = lru_cache(maxsize=4)(syntax)
-"""The cache is small because all trials of a task are compared consecutively."""
+"""A cached version of `syntax`. The cache is small because all trials of a task are compared consecutively."""
 
 
 def _nodes(tree: ast.AST) -> Iterator[ast.AST]:

@@ -19,7 +19,7 @@ from colbench.task import Task
 
 Standing = Literal["stable", "unstable", "unscorable"]
 Columns = tuple[tuple[CallResult, ...], ...]
-"""Three columns of results for all calls: the first run in `module` and in `split`, and the second run in `module`."""
+"""Three columns with the results of all calls, by run and namespace: first `module`, first `split`, second `module`."""
 
 
 class Expected(Struct, frozen=True, kw_only=True):
@@ -86,7 +86,7 @@ def _columns(first: JobResult, second: JobResult) -> Columns:
 
 
 def _merged(first: Columns, second: Columns) -> Columns:
-    """Return the results in `first`; for calls that timed out or were skipped there, return those in `second`."""
+    """Return the results in `first`; for calls that timed out or were skipped there, return the results in `second`."""
     late = {"timeout", "skipped"}
     return tuple(
         tuple(again if value.status in late else value for value, again in zip(*both, strict=True))

@@ -84,7 +84,7 @@ class UnitTestScorer:
     async def _run(
         self, task: Task, answer: str, modes: tuple[ScoringMode, ...]
     ) -> dict[ScoringMode, JobResult]:
-        """Run the answer's program for each mode; only once if it is the same program in both modes."""
+        """Run the answer's program for each mode; if both modes have the same program, run it only once."""
         sources: dict[str, list[ScoringMode]] = {}
         for mode in modes:
             sources.setdefault(extract_code(answer, mode), []).append(mode)

@@ -60,7 +60,7 @@ def find_clip(
 
 
 class ClipEncoder:
-    """CLIP's image encoder with the paper's weights, or those in `weights` (see `find_weights`).
+    """CLIP's image encoder with the paper's weights, or with other weights from `weights` (see `find_weights`).
 
     `device`: `cpu`, `cuda` (or `cuda:1`), or `auto` for a GPU if one is available. `batch`: maximum number of views in
     one forward pass, by default 16 on the CPU and 32 on a GPU. The encoder is an async context manager; closing it ends
@@ -157,7 +157,7 @@ def _device(wanted: str) -> str:
 def _multiply_with_onednn(tower: Module) -> None:
     """Use oneDNN for the MLP blocks of the vision tower, still in float32.
 
-    Otherwise PyTorch uses MKL, which is half as fast on some processors. The resulting vectors agree to 1e-7.
+    By default, PyTorch uses MKL, which is half as fast on some processors. The resulting vectors agree to 1e-7.
     """
     import torch
 

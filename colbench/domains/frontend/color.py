@@ -1,7 +1,7 @@
 """The perceived difference between two colors: CIEDE2000 over sRGB.
 
 Sharma, Wu, Dalal, "The CIEDE2000 color-difference formula", Color Research & Application 30(1), 2005. The numbers in
-the comments are those of the equations in this paper.
+the comments are the numbers of the equations in this paper.
 """
 
 from __future__ import annotations

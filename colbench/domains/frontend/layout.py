@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 LEAST = 0.5
 """Minimum similarity of the two blocks of a pair."""
 NEARBY = 0.1
-"""Weight of nearness relative to that of equal text, so that the nearer of two equal links is chosen for a pair."""
+"""Weight of nearness; equal text has the weight 1. The nearer of two equal links is thus chosen for a pair."""
 MOST_BLOCKS = 1000
 """Maximum number of blocks of a page that are compared, in reading order; pages of known task sets have fewer."""
 MOST_TEXT = 1000

@@ -45,8 +45,8 @@ Metrics = dict[str, float]
 class FrontendScorer:
     """A scorer that renders pages with a given renderer. The renderer must have been started.
 
-    `clip`: the encoder; if None, the cosine is left out. `targets`: the tasks of the run; the target page of one
-    of them, scored as an answer to another task, gives that task's floor `other`. `modes`: the modes to score in.
+    `clip`: the encoder; if None, the cosine is left out. `targets`: the tasks of the run. A task's floor `other` is
+    the score of another task's target page, taken from `targets`. `modes`: the modes to score in.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class FrontendScorer:
         return {name: await self._compare(page, target) for name, page in pages.items() if page}
 
     async def _other(self, task: Task) -> Render | None:
-        """Return the render of the run's next target that differs from this task's and can be rendered; else None."""
+        """Return the render of the run's next target that differs from the task's own and can be rendered, or None."""
         hashes = [each.hash for each in self._targets]
         after = hashes.index(task.hash) + 1 if task.hash in hashes else 0
         for other in (*self._targets[after:], *self._targets[:after]):

@@ -181,8 +181,8 @@ def load_tower(weights: Weights) -> Module:
 def read_visual(weights: Weights) -> dict[str, Tensor]:
     """Read the tensors of the image tower, by their names within the tower. Raises UserError if the file is invalid.
 
-    OpenAI's file is a TorchScript archive, which can contain code. A file is opened as an archive only if its hash is
-    that of the paper's weights.
+    OpenAI's file is a TorchScript archive, which can contain code. A file is opened as an archive only if it has
+    the hash of the paper's weights.
     """
     try:
         state = _read_state(weights.file, archive=weights.pinned)

@@ -126,7 +126,7 @@ class RayExecutor(RemoteExecutor):
         return worker
 
     def _admit(self, node: Node, ready: Ready) -> None:
-        """Raise UserError if a node's results would differ from those of this machine or of the first node."""
+        """Raise UserError if a node's results would differ from results on this machine or on the first node."""
         first = self._ready or ready
         theirs = ready.pins | {
             "sandbox": {"isolation": ready.isolation},
@@ -196,7 +196,7 @@ class RayExecutor(RemoteExecutor):
             self._begin(place)
 
     async def _started(self, place: Place, queue: CellQueue) -> Worker | None:
-        """Return the worker at `place` once the worker is ready; None if its node is lost or cannot take part."""
+        """Return the worker at `place` once it is ready; None if the worker's node is lost or cannot take part."""
         try:
             return await self._starts[place]
         except UserError as error:
@@ -233,7 +233,7 @@ async def _some(tasks: Iterable[asyncio.Task[Any]]) -> None:
 def _environment(config: RunConfig) -> dict[str, str]:
     """Return the environment variables, if set, that workers on the nodes need.
 
-    These are the variables for model servers, and those that `api_key_env` and `agent_env` name.
+    These are the variables for model servers, and the variables that `api_key_env` and `agent_env` name.
     """
     arguments = (config.agent_args.get("api_key_env"), config.human_args.get("api_key_env"))
     names = {*SERVER_VARIABLES, *config.agent_env, *filter(None, arguments)}

@@ -18,7 +18,7 @@ from colbench.version import __version__
 class NodeHost:
     """The host of one worker's process on a node (`workers.Host`).
 
-    `environment` contains variables that the worker needs, `gpus` is the fraction of a GPU that the worker occupies.
+    `environment` contains variables that the worker needs. `gpus` is the fraction of a GPU that the worker occupies.
     """
 
     def __init__(

@@ -164,7 +164,7 @@ class OpenSandbox(Sandbox):
         for file in linked_outside(self._hidden, (path for path in rules if rules[path] == HIDE)):
             logging.getLogger("colbench").warning(
                 "%s is hidden from the agent, but has hard links elsewhere, which the agent may be able to read; "
-                "delete them (find / -samefile %s lists them), or use --agent-sandbox",
+                "delete the links (find / -samefile %s lists them and the file itself), or use --agent-sandbox",
                 file,
                 shlex.quote(str(file)),
             )

@@ -73,7 +73,7 @@ def find_hidden(config: RunConfig, out: Path | None) -> Hidden:
 def find_copies(hidden: Hidden, folders: Sequence[str]) -> list[str]:
     """Return further paths to hide: hard links to hidden files, and installed copies of hidden packages.
 
-    The search covers `folders` for hard links, and the package folders of `folders` and of /usr for installed copies.
+    Hard links are searched for in `folders`, and installed copies in the package folders of `folders` and of /usr.
     """
     installed = [f"{each}lib*/python*/*-packages" for each in ("", "local/", "envs/*/")]
     patterns = [f"{place}/{name}" for place in installed for name in hidden.packages]

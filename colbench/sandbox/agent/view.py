@@ -1,8 +1,8 @@
 """The files that an isolated agent can see.
 
-In an `AgentSandbox`, these are the system, the installations of its programs, and files named in its command
-(`find_view`). In an `OpenSandbox`, they are all files that are not hidden, except in folders of which each agent has
-its own version, such as /tmp (`find_open_view`).
+In an `AgentSandbox`, these are the system, the installations of the agent's programs, and the files named in the
+agent's command (`find_view`). In an `OpenSandbox`, these are all files that are not hidden. Folders of which each agent
+has its own version, such as /tmp, are excepted (`find_open_view`).
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def _is_own(folder: Path) -> bool:
 def _installation(program: Path) -> Iterator[Path]:
     """Yield the folders of the installation that a program belongs to: Python, Node.js or conda.
 
-    For a virtual environment, these are its folder and that of the Python on which it is based.
+    For a virtual environment, these are its folder and the folder of the Python on which it is based.
     """
     for place in dict.fromkeys((program, program.resolve())):
         prefix = place.parent.parent

@@ -1,6 +1,6 @@
 """A test of the sandbox: every attack of the corpus is scored like an answer, with honest answers during and after it.
 
-Several lanes attack concurrently. Each lane has a sandbox of one worker, a scorer, and a canary (targets that must
+Several lanes attack concurrently. Each lane has a sandbox with one worker, a scorer, and a canary (targets that must
 remain untouched). One honest answer waits in the worker while the attack runs there, and another one follows the
 attack; both must score 1. If the only fault is that an honest answer ran out of time, as happens on a loaded machine,
 the attack is repeated, and the second result counts.
@@ -50,7 +50,7 @@ class Finding(Struct, frozen=True, kw_only=True):
 
     @property
     def late(self) -> bool:
-        """True if there are faults, and each of them is that an honest answer ran out of time."""
+        """True if there are faults, and each fault is an honest answer that ran out of time."""
         return bool(self.faults) and all(fault.endswith(_LATE) for fault in self.faults)
 
     @property

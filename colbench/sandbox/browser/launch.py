@@ -37,7 +37,7 @@ _NO_NETWORK = (
 )  # fmt: skip
 """Flags that keep a browser off the network.
 
-They are needed if Playwright does not intercept a request, and no network namespace is available.
+They matter only for a request that Playwright does not intercept, on a machine without a network namespace.
 """
 
 

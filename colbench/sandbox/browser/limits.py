@@ -11,7 +11,7 @@ _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
 _RAW = re.compile(r"<(script|style)\b.*?(?:</\1\b|\Z)", re.I | re.S)
 """Elements in which comparisons such as `a<b` look like nested tags.
 
-They are removed only when the depth is measured. A page could evade this check by disguising other elements as the
+They are removed only to measure the depth. A page could evade this check by disguising other elements as the
 content of a script or style element, but the browser also limits the depth.
 """
 _UNNESTED = frozenset((
@@ -43,7 +43,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Memory limit of a browser with one page; each further concurrent page adds 100 MB."""
 
     def killed_beyond(self, pages: int) -> int:
-        """Return the bytes of memory beyond which a browser with this many open pages is killed at once."""
+        """Return the bytes of memory beyond which a browser with this many open pages is killed immediately."""
         return self.memory_bytes + (pages - 1) * _MEMORY_EACH
 
     def replaced_beyond(self, pages: int) -> int:

@@ -28,7 +28,7 @@ _MOST_ADDRESS = 200
 _MOST_LOOKS = 4
 """Maximum number of attempts to capture or measure a page that keeps changing."""
 _LATER = 0.1
-"""Seconds by which the first response and each screenshot are delayed in the second load of a page."""
+"""Delay in seconds in the second load of a page: of each screenshot, and of the answer to the page's first request."""
 _PATIENCE = 0.5
 """Seconds to wait before each screenshot in a visit with `patient`."""
 
@@ -86,8 +86,8 @@ async def _bounded(
 class _Visitor:
     """A visitor that serves the page once, answers the page's requests, and captures the page.
 
-    `pause`: seconds before each screenshot. `late`: seconds by which the answer to the page's first request is delayed;
-    the second answer is delayed by half of that, the third by a third.
+    `pause`: seconds before each screenshot. `late`: seconds by which the answer to the page's first request is delayed.
+    The delay of the second answer is half as long, and the delay of the third answer a third as long.
     """
 
     def __init__(

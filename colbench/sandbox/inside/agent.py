@@ -1,8 +1,8 @@
 """A program that starts an isolated agent in bubblewrap, waits for it, and exits with the agent's exit code.
 
-The program itself remains outside the sandbox. It passes SIGTERM on to the agent, and forwards the agent's connections
-to the endpoint, if one is set. It needs only the standard library. The settings of the sandbox come from
-`colbench.sandbox.agent`, as a JSON object called the plan.
+The program itself remains outside the sandbox. It passes SIGTERM on to the agent. If an endpoint is set, it also
+forwards the agent's connections to the endpoint. It needs only the standard library. The settings of the sandbox
+come from `colbench.sandbox.agent`, as a JSON object called the plan.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ALONE = (
 )  # fmt: skip
 _GPUS = ("/dev/nvidia*", "/dev/dri", "/dev/kfd", "/dev/dxg")
 _IN, _OUT = 8, 9
-"""Descriptors that pass the agent's standard input and output through bubblewrap, which keeps neither of them open."""
+"""Descriptors that pass the agent's standard input and output through bubblewrap, which itself keeps neither open."""
 _SHELL = ("/bin/sh", "-c", f'exec "$@" <&{_IN} >&{_OUT} {_IN}<&- {_OUT}>&-', "agent")
 
 
@@ -137,8 +137,8 @@ class _Launch:
     def _pass_on(self, number: int, _: object) -> None:
         """Pass SIGTERM on to the agent, so that it has time to end. The sandbox's process 1 would ignore the signal.
 
-        Exit at once if the parent of this process has died, or if bubblewrap is not started yet. Kill bubblewrap if the
-        agent cannot be signaled.
+        Exit immediately if the parent of this process has died, or if bubblewrap is not started yet. Kill bubblewrap if
+        the agent cannot be signaled.
         """
         if os.getppid() != self._parent:
             os._exit(128 + number)

@@ -24,9 +24,9 @@ _NO_NAMES = "passwd: files\ngroup: files\nhosts: files\n"
 
 
 def view(shown: Mapping[str, str], links: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
-    """Return two lists of bubblewrap options. Options that create more files in the view must come between the two.
+    """Return two lists of bubblewrap options. Options that create more files in the view must come between the lists.
 
-    The first list applies the rules; the second one write-protects the empty folders that replace hidden paths.
+    The first list applies the rules. The second list write-protects the empty folders that replace hidden paths.
     `shown`: the rule of each path. `links`: symbolic links on these paths, each as path and target.
     """
     wanted = dict(shown)
@@ -48,10 +48,10 @@ def view(shown: Mapping[str, str], links: Sequence[tuple[str, str]]) -> tuple[li
 
 
 def _take_apart(wanted: dict[str, str]) -> tuple[list[str], list[tuple[str, str]]]:
-    """Hide each visible folder that contains a hidden file, and show the folder's other entries, by changing `wanted`.
+    """Change the rules `wanted`: hide each visible folder that contains a hidden file, but show its other entries.
 
-    Return these folders, and the symbolic links in them with their targets. If only the file were hidden, a new file in
-    its place would be visible.
+    If only the file were hidden, a new file in its place would be visible. Return these folders, and the symbolic links
+    in these folders with their targets.
     """
     links = []
     folders = {
@@ -85,7 +85,7 @@ def settings(host: str, number: str) -> dict[str, str]:
 
 
 def _rule(path: str, rules: Mapping[str, str]) -> str:
-    """Return the rule of a path: its own rule, else that of the nearest parent folder with a rule, else HIDE."""
+    """Return the rule of a path: its own rule, else the rule of the nearest parent folder that has one, else HIDE."""
     while path not in rules:
         parent = os.path.dirname(path)
         if parent == path:

@@ -1,4 +1,4 @@
-"""A program that isolates itself and then becomes the browser. The browser ends with the process that started it.
+"""A program that isolates itself and then becomes the browser. The browser dies when the process that started it dies.
 
 With `namespaces`, the browser is process 1 of a new process namespace, so that its children do not outlive it. Its
 network namespace has no network. It is an ordinary user of a user namespace, so that the browser's own sandbox works
@@ -22,7 +22,7 @@ _INNER_ID = 65534
 def main(cage: str, pid_file: str, program: str, *arguments: str) -> None:
     """Write this process's ID to `pid_file`, isolate this process, and become `program`, which is the browser.
 
-    If `cage` is "namespaces", a child becomes the browser, and this process exits when the child does.
+    If `cage` is "namespaces", a child becomes the browser, and this process exits when the child exits.
     """
     parent = os.getppid()
     _die_with_parent()

@@ -1,7 +1,7 @@
 """Landlock: file access rules for a process without its own namespaces; see landlock(7).
 
 All file access that the kernel's Landlock version can control is refused, except reading the visible paths. Newer
-versions of Landlock also refuse TCP, and contact with processes outside by signals or abstract sockets. Landlock hides
+versions of Landlock also refuse TCP, and signals and abstract sockets to processes outside the sandbox. Landlock hides
 neither the existence of a path nor the names of the files in a hidden folder.
 """
 
@@ -19,7 +19,7 @@ _READ_FILE, _READ_FOLDER = 1 << 2, 1 << 3
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
 """Number of kinds of file access that each Landlock version supports; later versions support 16."""
 _NETWORK, _SCOPES = 0b11, 0b11
-"""Further access that Landlock refuses: to TCP (from version 4), and to abstract sockets and signals (version 6)."""
+"""Further access that Landlock refuses: TCP (from version 4), abstract sockets and signals (both from version 6)."""
 
 
 def version() -> int:

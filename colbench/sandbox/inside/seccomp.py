@@ -31,9 +31,12 @@ _WRITING = 0o3 | 0o100 | 0o1000
 _THREAD = 0x10000
 _NEW_NAMESPACES = 0x7E020000
 _FCNTL = (0, 1, 2, 3, 4, 1030)
-"""Allowed commands: those that duplicate descriptors or handle flags, without F_SETOWN, which can send signals."""
+"""Allowed commands of `fcntl`: they duplicate descriptors or handle flags. F_SETOWN is missing: it can send signals."""
 _IOCTL = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
-"""Requests that read the terminal's size and mode and the number of available bytes, or set blocking or close-on-exec.
+"""Allowed requests of `ioctl`.
+
+They read the terminal's size, the terminal's mode or the number of available bytes, or set whether a descriptor blocks
+or is closed on exec.
 """
 
 

@@ -38,7 +38,7 @@ _MOST_SETUP = 1 << 18
 """Maximum size of the setup message in bytes, which is more than such a socket can transfer by default."""
 _SHORTEST_WAIT = 0.01
 _FORK_SECONDS = 10.0
-"""Seconds for which a fork is retried while the machine or the user has no free process."""
+"""Seconds for which a fork is retried while the machine or the user has reached the limit of processes."""
 
 
 def main(control_descriptor: int) -> None:

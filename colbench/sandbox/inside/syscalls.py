@@ -34,7 +34,7 @@ CHECKED = """
 ABSENT = """
     clone3 435 435, openat2 437 437
 """
-"""Calls that a candidate finds missing. Their arguments are in memory, where a filter cannot check them."""
+"""Calls that fail as if the kernel lacked them: their arguments are in memory, where a filter cannot check them."""
 
 _COLUMN = {"x86_64": 0, "aarch64": 1}
 

@@ -47,12 +47,12 @@ class Row(Struct, frozen=True, kw_only=True):
     Otherwise, it is the level in the receipt.
     """
     rerun: str
-    """The digest of the bundle of one maintainers' run of this system; "" if they did not run it.
+    """The digest of the bundle of one maintainers' run of this system; "" if they did not run the system.
 
     This is the last run whose results differ from the entry's or, if no results differ, the last run.
     """
     reruns: str
-    """For a maintainers' run, the digest of the entry whose system was run; "" for all others."""
+    """For a maintainers' run, the digest of the entry whose system was run; "" for all other entries."""
     flags: tuple[str, ...]
     """Rules that flagged the entry, each once, including `rerun.differs` if a maintainers' run disagrees with it."""
     pending: tuple[Finding, ...]

@@ -1,7 +1,7 @@
 """The paper's Table 2: what its authors reported for their systems, not recomputed here.
 
 Zhou et al., "SWEET-RL: Training Multi-Turn LLM Agents on Collaborative Reasoning Tasks", arXiv 2503.15478, Table 2:
-1,000 tasks of backend programming, 500 of frontend design; humans and scorer differ from those of the boards.
+1,000 tasks of backend programming, 500 of frontend design. The boards use other humans and another scorer.
 """
 
 from __future__ import annotations

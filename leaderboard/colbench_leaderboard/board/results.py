@@ -119,7 +119,10 @@ class Results:
         return None if np.isnan(found).any() else found
 
     def tokens(self, bundle: str) -> Floats:
-        """Return the agent's tokens in each dialogue, shape (tasks, trials); NaN if unknown, 0 if it has no turns."""
+        """Return the agent's tokens in each dialogue, shape (tasks, trials).
+
+        NaN: the number is unknown. 0: the dialogue has no turns.
+        """
         import numpy as np
 
         cells = self._cells[bundle]

@@ -1,8 +1,8 @@
 """Bundles as `.tar.gz` archives: written reproducibly, and unpacked as a stream without trusting the content.
 
-Unpacking accepts the archives of `write`, and those of other tools that follow the same rules. An archive must be
-exactly one gzip stream. It may contain only plain files and folders, with short names: no links, devices, sparse files
-or extended headers. Its unpacked size is limited.
+Unpacking accepts archives from `write` and from other tools that follow the same rules. An archive must be exactly one
+gzip stream. It may contain only plain files and folders, with short names: no links, devices, sparse files or extended
+headers. Its unpacked size is limited.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ KINDS = {
 def unpack(archive: Path, folder: Path) -> None:
     """Unpack an archive into an empty folder.
 
-    Raises Refused (`archive.…`) if the archive breaks a rule, DataError if it cannot be opened.
+    Raises Refused (`archive.…`) if the archive breaks a rule, and DataError if the archive cannot be opened.
     """
     for name in FOLDERS:
         (folder / name).mkdir()

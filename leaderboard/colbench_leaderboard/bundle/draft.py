@@ -92,8 +92,9 @@ def draft(run: Path, submission: Submission, *, meta: str = "submission.toml") -
 def run_template(run: Path) -> tuple[str, str]:
     """Return two texts: a submission.toml to fill in, with the run's track and model, and a note on missing dialogues.
 
-    The note says how many dialogues are missing or unfinished, and shows the command that runs them; "" if the run is
-    complete.
+    The note says how many dialogues are missing or unfinished, and shows the command that runs these dialogues. The
+    note is "" if the run is complete.
+
     Raises DataError if the folder is not a run or the tasks have changed since the run, and UserError if the tasks
     belong to several domains.
     """

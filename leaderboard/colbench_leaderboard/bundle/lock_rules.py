@@ -81,7 +81,7 @@ def uses_model(lock: Lock) -> bool:
 
 
 def model_name(lock: Lock) -> str:
-    """Return the model in the agent's spec or, if the spec has none, in the agent's description of itself; else ""."""
+    """Return the model in the agent's spec or, failing that, in the agent's description of itself; "" if unknown."""
     kind, named = _agent(lock)
     return named.partition("@")[0] if kind in MODELS else str(_described_model(lock) or "")
 

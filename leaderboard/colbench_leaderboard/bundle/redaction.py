@@ -70,7 +70,7 @@ class PublicRecord(Struct, frozen=True, kw_only=True):
     sandbox: str
     environment: str
     left_out: tuple[str, ...]
-    """Names of fields that are not published, or only in part."""
+    """Names of fields that are not published, or are published only in part."""
 
 
 def public_record(record: RunRecord) -> PublicRecord:
@@ -97,7 +97,8 @@ def public_record(record: RunRecord) -> PublicRecord:
 def find_secret(text: str, environment: Mapping[str, str] | None = None) -> str:
     """Return the kind of secret that a text seems to contain, but not the secret itself; "" if none is found.
 
-    `environment`: variables whose values are secret if their names suggest it (default: those of this process).
+    `environment`: environment variables (default: the variables of this process). The value of a variable is a secret
+    if the variable's name suggests it, and if the value has at least `SHORTEST` characters.
     """
     for what, shape in SECRETS.items():
         if shape.search(text):
@@ -112,8 +113,7 @@ def find_secret(text: str, environment: Mapping[str, str] | None = None) -> str:
 def names_home(rollout: Rollout, home: Path | None = None) -> bool:
     """Return True if a dialogue contains the path of the user's home folder, which the user may not want to publish.
 
-    `home`: the home folder (default: that of the current user). A folder directly below `/`, such as `/root`, does not
-    count.
+    `home`: the home folder (default: the current user's). A folder directly below `/`, such as `/root`, does not count.
     """
     folder = str(home or Path.home()).encode()
     return folder.count(b"/") > 1 and folder in encode_rollout(rollout)

@@ -112,7 +112,7 @@ def read_submission(path: Path) -> Submission:
 
 
 def submission_of(values: dict[str, Any], file: str) -> Submission:
-    """Return the submission from parsed values. Raises the errors of `read_submission`, with `file` as the name."""
+    """Return the submission from parsed values. Raises the errors of `read_submission`; `file`: name of the file."""
     if key := score_key(values):
         raise DataError(
             f"{file}: `{key}`{_table(key)}: scores are not submitted; they are recomputed from the "

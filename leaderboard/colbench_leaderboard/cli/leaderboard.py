@@ -229,7 +229,7 @@ def _refuse(args: argparse.Namespace, verified: Path) -> int:
 
 
 def _conclude(args: argparse.Namespace, record: Record) -> None:
-    """Show the record of a decision, and sign it if a key is given."""
+    """Show the record of a decision; then sign the store, or print how to sign it (`sign.finish`)."""
     from colbench_leaderboard.store.log import read_log
 
     say_decision(record, read_log(Path(args.store)).head)
@@ -261,7 +261,7 @@ def remove(args: argparse.Namespace) -> int:
 
 
 def rescore(args: argparse.Namespace) -> int:
-    """Verify entries again, and record those whose receipts changed. Returns 1 if the new rules refuse an entry."""
+    """Verify entries again, and record each receipt that changed. Returns 1 if the new rules refuse an entry."""
     from colbench_leaderboard.store.decisions import require_reason
     from colbench_leaderboard.store.lock import locked
     from colbench_leaderboard.store.log import find, read_log

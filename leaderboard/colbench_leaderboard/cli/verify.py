@@ -192,9 +192,9 @@ def verify_for_store(
 ) -> Outcome:
     """Verify a bundle with the settings that all stores use, so that an audit creates the same receipt.
 
-    All human replies are replayed, and transcripts are compared with those of the bundles `against`. Answers may import
-    the packages of the run if `--sandbox-packages` allows them. For `carried`, see `Settings`. Raises DataError if the
-    bundle cannot be read, UserError if `--tasks` lacks its tasks.
+    All human replies are replayed, and transcripts are compared with the transcripts of the bundles `against`. Answers
+    may import the packages of the run if `--sandbox-packages` allows these packages. For `carried`, see `Settings`.
+    Raises DataError if the bundle cannot be read, and UserError if `--tasks` lacks the bundle's tasks.
     """
     from colbench_leaderboard.bundle.read import read_bundle
     from colbench_leaderboard.bundle.refused import Refused

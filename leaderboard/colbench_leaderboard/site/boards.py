@@ -104,7 +104,7 @@ class Line(Struct, frozen=True, kw_only=True):
     pass_k: float | None
     """Pass^k, where k is the largest number of trials on the board; None if the entry has no such value."""
     numbers: Sequence[Number]
-    """Numbers for those of the `COLUMNS` that the board shows."""
+    """A number for each of the `COLUMNS` that the board shows."""
 
 
 class _Column(NamedTuple):

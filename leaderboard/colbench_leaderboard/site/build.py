@@ -2,7 +2,7 @@
 
     index.html, paper.html, log.html (and log.jsonl), about.html
     boards/KEY/            index.html (the ranking), charts.html, compare.html, tasks.html, board.json, board.csv
-    boards/KEY/against/    a page for each entry: its comparison with every other
+    boards/KEY/against/    a page for each entry: its comparison with every other entry
     boards/KEY/tasks/      a page for each task
     entries/DIGEST/        index.html, dialogues.html, dialogues-NNN.html, badge.svg, card.svg, the bundle as
                            .tar.gz, its verification
@@ -103,7 +103,7 @@ def build(
 
 
 class Builder:
-    """A writer of the pages of one store; meanwhile, threads compute statistics and compress files."""
+    """A writer of the pages of one store. While it writes, threads compute statistics and compress files."""
 
     def __init__(
         self,
@@ -213,7 +213,7 @@ class Builder:
 
 
 class _ShownPictures:
-    """Pictures of answers whose files are recorded when a page shows them."""
+    """A source of pictures of answers that records the files of all pictures that it returns."""
 
     def __init__(self, source: AnswerPictures, files: set[str]) -> None:
         self.legend = source.legend
@@ -229,7 +229,7 @@ class _ShownPictures:
 class _SeenTasks:
     """The request and the hash of each task, by task ID.
 
-    Both are taken from the first dialogue on the task, because they are the same in all entries.
+    The request and the hash are taken from the first dialogue on the task, because they are the same in all entries.
     """
 
     def __init__(self) -> None:

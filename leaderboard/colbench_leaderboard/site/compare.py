@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MOST, LEAST = 1000, 5
-"""Maximum number of tasks on a page, divided equally among the opponents, and minimum number for each opponent."""
+"""Maximum number of tasks on a page, which is divided equally among the opponents, and minimum for each opponent."""
 
 
 class Task(NamedTuple):
-    """A task on which two entries have different results, and the values of both."""
+    """A task on which two entries have different results, and the values of both entries."""
 
     place: int
     """Index among the tasks of the board, from 0."""
@@ -53,7 +53,7 @@ class DiffLine(NamedTuple):
     slug: str
     mine: float
     my_dialogue: str
-    """URL, relative to the site's root, of the entry's first dialogue on the task."""
+    """URL, relative to the site's root, of the first dialogue of the page's own entry on the task."""
     theirs: float
     their_dialogue: str
 

@@ -19,7 +19,7 @@ GALLERY = "gallery"
 
 
 class Folder:
-    """A site being written; when the `with` block ends, it is moved into place, or removed after an exception."""
+    """A site being written; when the `with` block ends, the site is moved into place (after an exception: removed)."""
 
     def __init__(self, out: Path) -> None:
         self.out = out.resolve()

@@ -41,7 +41,7 @@ class Page(Struct, frozen=True, kw_only=True):
     title: str
     trail: Trail = ()
     data: Mapping[str, object] = {}
-    """Values for the template: texts, numbers, and structs, sequences and mappings of them; no markup."""
+    """Values for the template: texts and numbers, and structs, sequences and mappings of these; no markup."""
 
 
 class Layout:

@@ -11,7 +11,7 @@ from colbench_leaderboard.site.text import beginning
 
 LABEL = "ColBench"
 LETTER = 6.6
-"""Width in pixels that a letter gets on the badge; the SVG attribute `textLength` fits text in any font to it."""
+"""Width in pixels of a letter on the badge; the SVG attribute `textLength` fits text in any font to this width."""
 PADDING = 12
 NAME_LENGTH = 44
 """Maximum number of characters of an entry's name on the card."""

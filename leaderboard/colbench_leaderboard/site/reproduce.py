@@ -30,7 +30,7 @@ class Reproduction(Struct, frozen=True, kw_only=True):
     deleted: bool
     """True if the receipt has findings about deleted bundles, which the command cannot produce."""
     weights: bool
-    """True if the command has a flag, such as that for the scorer's weights, whose value the reader must supply."""
+    """True if the command has a flag whose value the reader must supply, such as the path of the scorer's weights."""
     digits: int | None
     """Number of decimals to which values are rounded so that all machines agree; None if they are not rounded."""
 

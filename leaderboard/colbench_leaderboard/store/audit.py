@@ -50,8 +50,9 @@ P = ParamSpec("P")
 Verifier = Callable[[Path, list[Path], tuple[Finding, ...], Path], None]
 """A function (bundle, others, carried, out) that verifies `bundle` and writes the results to the folder `out`.
 
-`others`: bundles whose transcripts are compared with those of `bundle`. `carried`: see `verification.Settings`. The
-function raises UserError if this machine cannot verify `bundle`, and DataError if `bundle` is damaged.
+`others`: bundles with whose transcripts the transcripts of `bundle` are compared. `carried`: see
+`verification.Settings`. The function raises UserError if this machine cannot verify `bundle`, and DataError if `bundle`
+is damaged.
 """
 MARKS = {".gitkeep"}
 """Files in `entries/` that the log does not have to name."""
@@ -222,7 +223,7 @@ def _unexpected(folder: Path, names: set[str]) -> Iterator[str]:
 def verified_against(store: Path, receipt: Receipt) -> tuple[list[Path], list[str]]:
     """Return the bundles with which a receipt's bundle shares transcripts.
 
-    The result has the folders of the existing bundles, and the digests of the deleted ones.
+    The result has the folders of the existing bundles, and the digests of the deleted bundles.
     """
     folders = {each: bundle_folder(store, each) for each in duplicated(receipt)}
     existing = [folder for folder in folders.values() if folder.is_dir()]

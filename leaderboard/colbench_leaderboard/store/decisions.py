@@ -150,7 +150,7 @@ def rescore(store: Path, bundle: str, verified: Path, reason: str) -> Record | N
 
 
 def keep(store: Path, bundle: str, reason: str) -> Record:
-    """Record that an entry is ranked, and why, despite flags in its current receipt or reruns with other results.
+    """Record, with the reason, that an entry is ranked despite flags in its current receipt or differing reruns.
 
     For flags, the decision holds until the entry gets another receipt. For reruns, it holds until the results of a
     later rerun differ significantly from the entry's. Raises UserError if the entry is not on a board, if it has no

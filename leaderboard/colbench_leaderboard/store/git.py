@@ -26,8 +26,9 @@ QUIET = (
     "receive.autogc=false",
     "receive.denyCurrentBranch=refuse",
 )
-"""Settings that override those of any repository. With them, git starts no cleanup and no program that a repository
-can name: no hook, file watcher, command that lists another repository's branches, or filter of a checkout."""
+"""Settings that override a repository's own. With these settings, git starts no cleanup, and no program that a
+repository can name: no hook, file watcher, command that lists another repository's branches, or filter of a checkout.
+"""
 IDENTITY = ("GIT_AUTHOR_", "GIT_COMMITTER_")
 FIRST_COMMIT = (
     'git init --initial-branch main && git add --all && git commit --message "New leaderboard"'

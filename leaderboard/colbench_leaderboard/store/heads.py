@@ -106,7 +106,7 @@ def read_heads(store: Path) -> list[Head]:
 
 
 def require_head(log: Log, head: Head, name: str) -> None:
-    """Raise DataError unless a log begins with the records that a head covers, and the last of them has its time.
+    """Raise DataError unless a log begins with the records that a head covers, and the last record has the head's time.
 
     `name`: the head's name in errors.
     """

@@ -55,8 +55,8 @@ class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     reruns: DigestOrNone = ""
     """For an accepted rerun: the digest of the entry whose system the maintainers ran again.
 
-    "" in all other records. The rerun is not ranked. If the results of all reruns agree with those of that entry, the
-    entry has verification level V3.
+    "" in all other records. The rerun is not ranked. If the results of all reruns of an entry agree with the entry's
+    results, the entry has verification level V3.
     """
     deleted: bool = False
     """For removed entries: True if the bundle's files were deleted."""

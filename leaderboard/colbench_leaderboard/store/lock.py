@@ -20,7 +20,8 @@ from colbench_leaderboard.store.log import read_log
 def locked(store: Path) -> Iterator[None]:
     """Lock a store while an entry is verified and recorded.
 
-    Raises UserError if another process has locked it, DataError if the folder is not a store or its log is damaged.
+    Raises UserError if another process has locked the store, and DataError if the folder is not a store or has a
+    damaged log.
     """
     read_log(store)
     with held(store / LOCK, str(store)):
@@ -50,7 +51,7 @@ def held(path: Path, name: str) -> Iterator[None]:
 
 
 def _lock(path: Path) -> int:
-    """Create, open and lock a file. Raises BlockingIOError if another process has locked it, or another OSError."""
+    """Create, open and lock a file. Raises an OSError: BlockingIOError if another process has locked the file."""
     while True:
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         try:

@@ -73,7 +73,7 @@ def read_log(store: Path, head: str | None = None) -> Log:
     """Read the log of a store.
 
     `head`: a head saved earlier, whose line must still exist. Raises DataError if the log cannot be read, if that line
-    is missing, or if a line is damaged or was changed; in the last case, the message names the line and the reason.
+    is missing, or if a line is damaged or was changed. In the latter case, the message names the line and the reason.
     """
     try:
         content = read_plain(store / LOG)
@@ -199,7 +199,7 @@ class LogWriter:
         """The current log."""
 
     def append(self, decision: Decision, bundle: str, **fields: str | bool) -> Record:
-        """Write a record. Raises DataError if it would make the log invalid, UserError if it cannot be written."""
+        """Write a record. Raises DataError if the record does not fit the log, UserError if it cannot be written."""
         values = {
             "number": len(self.log.records) + 1,
             "previous": self.log.head,

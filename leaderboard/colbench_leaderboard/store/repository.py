@@ -71,7 +71,7 @@ def _workflow(path: str, packages: Sequence[str]) -> str:
 
 
 def write_repository_files(folder: Path, packages: Sequence[str] = ()) -> list[str]:
-    """Write those of the `repository_files` that are missing, and return their paths.
+    """Write the `repository_files` that are missing in a folder, and return their paths.
 
     `packages`: see `make_store`.
     """

@@ -1,4 +1,4 @@
-"""The signatures in a store: of its receipts, and of the log's heads, which cover every record.
+"""The signatures of a store's receipts, and of the log's heads, which cover every record.
 
     STORE/signers                                        the keepers' public keys
     STORE/heads/N.txt                                    see `heads`
@@ -49,14 +49,15 @@ class Signatures(Struct, frozen=True, kw_only=True):
     keepers: tuple[str, ...]
     """Keepers who signed heads, in the order of their first signature."""
     faults: tuple[str, ...]
-    """Each fault: the file or the records, and what is wrong."""
+    """The faults; each names the file or the records, and says what is wrong."""
 
 
 def read_keepers(store: Path, trusted: Path | None = None) -> Keepers | None:
-    """Return the keepers whose signatures are accepted: those in the file `trusted` or, if it is None, the store's.
+    """Return the keepers whose signatures are accepted.
 
-    Returns None if the store names no keepers and so is unsigned. Raises DataError if the file cannot be read, and
-    UserError if it contains no key or an invalid line.
+    These are the keepers in the file `trusted` or, if `trusted` is None, in the store's own file. Returns None if the
+    store names no keepers and so is unsigned. Raises DataError if the file cannot be read, and UserError if the file
+    contains no key or an invalid line.
     """
     path = trusted or store / SIGNERS
     return Keepers(path) if trusted or path.is_symlink() or path.exists() else None

@@ -1,10 +1,10 @@
 """The disclosure audit of a dialogue: which hidden facts its answer uses although the human never revealed them.
 
-The hidden facts of a task are the facts that its request does not state. If the task has no such facts, they are the
-numbers and strings of its reference that the request lacks. A fact was told if one reply of the human contains the
-fact's statement, all hidden numbers and strings of the statement, or most of the statement's words. A model that plays
-the human may use other words, or just say "no". With such a human, a fact also counts as told if the rule-based human
-would have told it in reply to the same message.
+The hidden facts of a task are the facts that its request does not state. If the task has no such facts, the numbers and
+strings of its reference that the request lacks are the hidden facts. A fact was told if one reply of the human contains
+the fact's statement, all hidden numbers and strings of the statement, or most of the statement's words. A model that
+plays the human may use other words, or just say "no". With such a human, a fact also counts as told if the rule-based
+human would have told it in reply to the same message.
 
 A fact that was not told is *untold*. The answer uses an untold fact if it contains all hidden numbers and strings of
 the fact. In a task with unstated facts, a right answer counts as using all untold facts. `evidence` tests whether
@@ -43,7 +43,7 @@ class Disclosure(Struct, frozen=True, kw_only=True):
 
     @property
     def share(self) -> float | None:
-        """Share of the hidden facts that the answer used although never told; None if the task hid no fact."""
+        """Share of the hidden facts that the answer used without being told them; None if the task hid no fact."""
         return self.used / self.hidden if self.hidden else None
 
     @property

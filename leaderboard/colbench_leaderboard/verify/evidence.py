@@ -1,17 +1,18 @@
 """Statistical tests of whether guessing explains the untold facts (see `disclosure`) that an entry's answers use.
 
 *Right though untold.* The *chance* of an untold fact is the probability that the best guess is right (see `guessing`).
-If an answer needs untold facts, it is right by guessing with a probability of at most the product of their chances. The
-number of right answers is compared with the Poisson binomial distribution, the exact distribution of the number of
-successes in independent attempts with these probabilities.
+If an answer needs untold facts, guessing makes it right with a probability of at most the product of these facts'
+chances. The number of right answers is compared with the Poisson binomial distribution, the exact distribution of the
+number of successes in independent attempts with these probabilities. The number of copies of the reference is tested in
+the same way.
 
 Dialogues with one, two, and three or more untold facts are tested separately, so that a few improbable successes are
 not lost among many probable ones. First, second, … trials are also tested separately, because the trials of a task are
 not independent of each other. The result is the smallest p-value times the number of groups (Bonferroni).
 
-*Used though untold.* An answer that guesses uses, on average, at most as many untold facts as the sum of their chances.
-The number of untold facts that it uses, minus this sum, is divided by the number of hidden facts and averaged over the
-tasks. Hoeffding's inequality tests this mean.
+*Used though untold.* On average, an answer that guesses uses at most as many untold facts as the sum of these facts'
+chances. The number of untold facts that an answer uses, minus this sum, is divided by the number of hidden facts.
+Hoeffding's inequality tests the mean of this quotient over the tasks.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from colbench_leaderboard.verify.findings import Findings
 ALPHA = 0.001
 """The p-value below which an entry is flagged, in each of the tests."""
 MANY = 3
-"""Number of untold facts from which on dialogues are in one group; see `Group`."""
+"""Minimum number of untold facts in the last group of dialogues, which covers all higher numbers; see `Group`."""
 
 Group = tuple[int, int]
 """The key of a group of dialogues: the trial, and the number of untold facts, where `MANY` means `MANY` or more."""

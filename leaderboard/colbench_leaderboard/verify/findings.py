@@ -112,7 +112,7 @@ class Findings:
         return any(severity == "refusal" for _, severity in self._counts)
 
     def all(self) -> tuple[Finding, ...]:
-        """Return the findings, and an extra finding for each rule with more than `MOST`: how many were left out."""
+        """Return the findings, and for each rule with more than `MOST`, a finding that says how many were left out."""
         more = (
             Finding(
                 rule=rule, severity=severity, file="", message=f"and {count - MOST:,} more of these"

@@ -117,7 +117,7 @@ class Judge:
         )
 
     def _blank(self, task: Task) -> Rollout:
-        """Return a dialogue with an empty answer, whose score shows if the task can be judged."""
+        """Return a dialogue with an empty answer, whose score shows whether the task can be judged."""
         return make_rollout(
             self._session.cell(task),
             turns=(Turn(raw="", said=""),),
@@ -141,7 +141,7 @@ class Judge:
 async def judge(
     config: RunConfig, tasks: Sequence[Task], domain: str, *, keyless: bool
 ) -> AsyncIterator[Judge]:
-    """Start a judge for tasks of a domain; `keyless`: True if the human of the dialogues is the rule-based one.
+    """Start a judge for tasks of a domain; `keyless`: True if the human of the dialogues is rule-based.
 
     Raises UserError if this machine lacks something that the scorer needs.
     """

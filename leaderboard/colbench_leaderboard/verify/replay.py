@@ -21,7 +21,7 @@ SHOWN = 80
 
 
 def is_keyless(lock: Lock) -> bool:
-    """Return True if the human of a run is the unmodified rule-based one."""
+    """Return True if the human of a run is the unmodified rule-based human."""
     resolved = lock.pins.get("human")
     named = resolved.get("class") if isinstance(resolved, dict) else None
     changed = lock.config.get("human_args") or lock.config.get("human_prompt")
@@ -44,7 +44,7 @@ def _lot(bundle: str, task_id: str, trial: int) -> bytes:
 
 
 async def replay(human: HumanSimulator, task: Task, rollout: Rollout) -> tuple[int, str]:
-    """Ask the human again for each reply of a dialogue, up to the first one that differs.
+    """Ask the human again for each reply of a dialogue, up to the first reply that differs.
 
     Returns the number of equal replies, and a description of the reply that differs ("" if all are equal). Raises
     RenderError if a page cannot be rendered.

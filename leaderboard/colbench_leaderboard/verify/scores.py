@@ -105,7 +105,7 @@ def _by_turn(rollout: Rollout, domain: Domain) -> Iterator[float]:
 
 
 def _tokens(rollout: Rollout) -> int | None:
-    """Return the agent's prompt and completion tokens in a dialogue; None if it lacks turns or a turn's usage."""
+    """Return the agent's tokens, prompt plus completion; None without turns, or if the usage of a turn is unknown."""
     usages = [turn.agent_usage for turn in rollout.turns]
     known = [usage for usage in usages if usage]
     if not known or len(known) < len(usages):

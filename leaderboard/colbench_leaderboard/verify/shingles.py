@@ -25,7 +25,7 @@ def pairs(parts: Sequence[str], reach: int) -> Shingles:
 
 
 def containment(one: Shingles, other: Shingles) -> float:
-    """Return the share of the smaller set contained in the larger one; 1 if both are empty, 0 if only one is empty."""
+    """Return the share of the smaller set that the larger set contains; 1 if both are empty, 0 if only one is."""
     smaller = min(len(one), len(other))
     return len(one & other) / smaller if smaller else float(len(one) == len(other))
 

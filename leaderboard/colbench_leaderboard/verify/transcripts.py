@@ -26,10 +26,13 @@ from colbench_leaderboard.verify.receipt import Finding, Receipt
 from colbench_leaderboard.verify.shingles import Shingles, containment, pairs, runs
 
 DUPLICATES, ALIKE = "audit.duplicates", "audit.alike"
-"""Rules for dialogues that resemble those of other entries: at least half of the dialogues, or only some."""
+"""Rules for dialogues that resemble other entries' dialogues: at least half of a bundle's dialogues, or fewer."""
 MOSTLY, NOTED = 0.5, 0.1
-"""Minimum shares of similar dialogues: `NOTED` to name an entry in a finding; `MOSTLY`, with all named entries
-together, for a flag."""
+"""Minimum shares of a bundle's dialogues that resemble other entries' dialogues.
+
+`NOTED`: the share for a finding about one other entry. `MOSTLY`: the share for a flag, counted over all entries with a
+finding.
+"""
 DELETED = ", which was deleted"
 """The end of a message about a bundle that was deleted after the comparison."""
 HELD = 16 * 1024 * 1024

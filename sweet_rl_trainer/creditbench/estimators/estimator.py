@@ -11,7 +11,7 @@ from sweet_rl_trainer.creditbench.states import Bench
 Scores = tuple[float | None, ...]
 """Scores of the candidates of a state, in order; None if a candidate cannot be scored."""
 Score = Callable[[Bench], Sequence[Scores]]
-"""A function that returns, for each state of a task, the scores of its candidates."""
+"""A function that returns, for each state of a task, the scores of the state's candidates."""
 
 
 class Estimator(Struct, frozen=True, kw_only=True):

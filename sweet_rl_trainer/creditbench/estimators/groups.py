@@ -44,7 +44,7 @@ class Dialogue(Struct, frozen=True):
     """A sampled dialogue."""
 
     reward: float
-    """Reward of its answer (0 without an answer), minus κ for each question."""
+    """Reward of the dialogue's answer (0 without an answer), minus κ for each question."""
     told: tuple[Facts, ...]
     """For each question, the facts that the reply reveals for the first time."""
 

@@ -83,7 +83,8 @@ def gain(bench: Bench, policy: Reader) -> list[Scores]:
 def scaled_gain(bench: Bench, policy: Reader, benches: Sequence[Bench]) -> list[Scores]:
     """Return the advantages that follow from the gain potential, scaled to fit the rewards of the answers in `benches`.
 
-    Raises NoScaleError if too few answers have a potential, or if their reward does not increase with the potential.
+    Raises NoScaleError if too few answers have a potential, or if the answers' rewards do not increase with the
+    potential.
     """
     scaled = Scaled(_potential(policy), line(policy, benches), relative=True)
     return _advantages(bench, policy, scaled)
@@ -185,7 +186,7 @@ def _next_answer(
 ) -> Example:
     """Return the agent's answer after the human's `reply` to the candidate.
 
-    The answer makes the choices that the recorded reply to the candidate reveals, even if `reply` is a different text.
+    The answer always uses what the recorded reply to the candidate reveals, even if `reply` is a different text.
     """
     design = designs.of(task)
     assert design  # noqa: S101 - every task with states has a design

@@ -81,7 +81,7 @@ class Reader:
 
     @cached_property
     def digest(self) -> str:
-        """The digest of the weights; for adapters it includes their base."""
+        """The digest of the weights; for adapters, this digest includes the base model."""
         return trained_digest(self._folder, self._base)
 
     @cached_property
@@ -123,9 +123,9 @@ Examples = list[list[Example]]
 
 
 def replies(bench: Bench, reader: Reader, *, told: bool) -> Examples:
-    """Return each state's candidates as examples, whose weighted sum (`Reader.sums`) is a mean over a reply's tokens.
+    """Return each state's candidates as examples. If `told`, prompts begin with the reference.
 
-    If `told`, prompts begin with the reference.
+    The weights are such that `Reader.sums` returns the mean over a candidate's tokens.
     """
     return _encoded(bench.task, bench.states, reader, "preamble" if told else None)
 
@@ -179,7 +179,10 @@ def lengths(examples: Examples) -> list[tuple[int, ...]]:
 
 
 def earlier_replies(task: Task, state: BenchState, reader: Reader) -> Example | None:
-    """Return the reference and the earlier turns, with weight 1 for the agent's tokens; None in the first turn."""
+    """Return an example of the earlier turns after a statement of the reference; None in the first turn.
+
+    The agent's tokens have weight 1.
+    """
     if not state.said:
         return None
     dialogue = trajectory_of(task, state.id, state.heard[:-1], state.said, reader.system(task))

@@ -19,7 +19,7 @@ COUNTS = (4, 16, 64)
 def returns(bench: Bench, count: int) -> list[Scores]:
     """Return each question's mean reward over `count` continuations, and each answer's reward.
 
-    The continuations for a smaller `count` are the first ones for a larger `count`.
+    A smaller `count` uses the first of the continuations that a larger `count` uses.
     """
     player = player_of(bench.task)
     return [

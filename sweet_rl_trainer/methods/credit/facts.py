@@ -5,11 +5,12 @@
                choice: the first choice that the task's family lists.
     Φ_p(o)   = Σ_{S ⊆ H∖K} p^|S| (1 − p)^|H∖K∖S| share(K ∪ S),   H: all hidden decisions
 
-Φ_0(o) is share(K): the share that an answer now would pass. Φ_p(o) is the expected share for a later answer, before
-which each decision outside K is revealed with probability p. It is the value of o for an agent that continues in this
-way. For every p, the credits of a dialogue telescope (`advantage`), but p decides how the credit is spread over the
-turns, because most tests need several decisions. At p = 0, most questions that settle one of many hidden decisions
-change nothing and are worth less than an answer now; at p = 1/2, they are worth more (`test_facts`).
+Φ_0(o) is share(K): the share of tests that an answer now would pass. Φ_p(o) is the expected share for a later answer.
+Before this answer, each decision outside K is revealed with probability p. So Φ_p(o) is the value of o for an agent
+whose later questions reveal decisions with this probability. For every p, the credits of a dialogue telescope
+(`advantage`). But p decides how the credit is spread over the turns, because most tests need several decisions. At
+p = 0, most questions that settle one of many hidden decisions change nothing and are worth less than an answer now. At
+p = 1/2, these questions are worth more than an answer now (`test_facts`).
 
 The potential is deterministic, needs no model, and is exact for tasks of the installed families, because it reads the
 design that the human has in mind. The functions are the family's own code, which runs in this process, as when tasks
@@ -102,7 +103,7 @@ class GuessTable:
     def expected(self, known: Collection[str], told_later: float) -> float:
         """Return Φ_p for the decisions in `known`.
 
-        p is `told_later`, the probability with which each other decision is revealed later.
+        p is `told_later`: any decision outside `known` is revealed later with this probability.
         """
         facts = frozenset(known).intersection(self._unusual)
         if (facts, told_later) not in self._expected_shares:
@@ -115,11 +116,14 @@ class GuessTable:
         return self._expected_shares[facts, told_later]
 
     def all(self) -> Mapping[Facts, float]:
-        """Return the share of tests passed for each set of known decisions: all 2^n subsets of the n hidden ones."""
+        """Return the share of tests passed for each set of known decisions: all 2^n subsets of n hidden decisions."""
         return {facts: self.share(facts) for facts in subsets(self.hidden)}
 
     def _outcomes(self, known: Facts) -> list[Any]:
-        """Return the value or error type of each call, with decisions in `known` as chosen and all others as usual."""
+        """Return the value or the error type of each call.
+
+        Decisions in `known` have the reference's choices, and all other decisions have the usual choices.
+        """
         chosen, usual = self._design.chosen, self._design.usual
         choices = {name: (chosen if name in known else usual)[name] for name in chosen}
         function = self._design.family.function(self._design.theme, choices)

@@ -65,8 +65,8 @@ class GainPotential:
 def rows(examples: Sequence[Example], budget: int) -> Iterator[list[list[Example]]]:
     """Yield groups of consecutive examples, each example as `packing.Parts`.
 
-    A group has at most `budget` tokens, or only one example. The common prefix of an example and the previous one is
-    counted once.
+    A group has at most `budget` tokens, or only one example. The common prefix of an example and the previous
+    example is counted once.
     """
     from sweet_rl_trainer.model.packing import common_beginning
 

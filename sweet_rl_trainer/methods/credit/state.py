@@ -15,7 +15,7 @@ class State(Struct, frozen=True, kw_only=True):
     """A dialogue before one of the agent's turns: o in the formulas."""
 
     task: Task
-    """Only potentials read the hidden part of the task; the agent sees only the messages."""
+    """The dialogue's task. Only potentials read its hidden part; the agent sees only the messages."""
     messages: tuple[Message, ...]
     """The system message, if any, then messages of the human and the agent alternately; the last is the human's."""
 

@@ -73,7 +73,10 @@ def expected_best(rewards: Sequence[float], scores: Sequence[float], count: int)
 
 
 class DialogueCurve(Struct, frozen=True, kw_only=True):
-    """The expected reward of the highest-scored of n dialogues on a task; for n = 1, of a random dialogue."""
+    """The expected reward of the highest-scored of n dialogues on a task.
+
+    For n = 1, this is the expected reward of a random dialogue.
+    """
 
     curve: tuple[BestOf, ...]
     """Points for n = 1, 2, 4, … as long as each of the `tasks` has n dialogues."""

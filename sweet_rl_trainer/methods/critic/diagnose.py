@@ -78,11 +78,11 @@ def diagnose(
     continuations: Agreement | None = None,
     missing: Mapping[Part, str] | None = None,
 ) -> Diagnosis:
-    """Return the diagnosis of a critic; its correlations count a dialogue once, even if many pairs contain it.
+    """Return the diagnosis of a critic.
 
-    `scores` come from `ranking.score.score_pairs`, `best_of` from `best_of.of_dialogues`, `states` from
-    `states.preference`, and `continuations` from `montecarlo.agreement`; `missing` has a reason for each part that is
-    None.
+    The correlations count a dialogue once, even if many pairs contain it. `scores` come from
+    `ranking.score.score_pairs`, `best_of` from `best_of.of_dialogues`, `states` from `states.preference`, and
+    `continuations` from `montecarlo.agreement`. `missing` has a reason for each part that is None.
     """
     sides = {
         side.trajectory: (score, side)

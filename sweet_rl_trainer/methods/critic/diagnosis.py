@@ -58,7 +58,7 @@ class DiagnoseSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     turns: Count = 50
     """Maximum number of turns at which candidates are continued."""
     candidates: Annotated[int, Meta(ge=2)] = 4
-    """Maximum number of candidates at each of these turns."""
+    """Maximum number of candidates that are continued at a turn."""
     agent: str = ""
     """The agent that continues the dialogues; "" for the agent of the first run."""
     seed: int = 0
@@ -240,7 +240,7 @@ class Asked(Struct, frozen=True, kw_only=True):
         return found
 
     def candidates(self, candidates: Sequence[Candidates]) -> list[Scored]:
-        """Return the scores of replies, computed in the way in which the critic was trained."""
+        """Return the scores of replies, computed with the preset that fits the critic (`preset_of`)."""
         return score_candidates(
             candidates,
             self.chat,
@@ -254,7 +254,7 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 
 def preset_of(table: CriticSettings) -> Preset:
-    """Return the preset that scores turns in the way in which the critic was trained."""
+    """Return the preset that computes the score of a turn as the critic's training did."""
     if table.train.score == "value":
         return "value" if template_of(table) else "value-unprivileged"
     if table.token_weights == "sum":

@@ -46,7 +46,7 @@ def make(job: Job, recipe: Recipe, maker: Maker) -> dict[str, Any]:
 def estimate(known: Known, recipe: Recipe, maker: Maker) -> Amount:
     """Return the numbers of pairs and of tokens (`Stage.estimate`).
 
-    Every picture is counted as the largest. Without the critic's model, pictures are not counted.
+    Every picture is counted as if it had the maximum size. Without the critic's model, pictures are not counted.
     """
     seen = BASE in known.inputs
     return count(

@@ -177,7 +177,11 @@ def _further(
     count: int,
     seed: int,
 ) -> list[str]:
-    """Return up to `count` new questions that other dialogues asked in earlier turns: same task first, then family."""
+    """Return up to `count` questions that other dialogues asked in turns with a lower number than `turn`.
+
+    Questions that the dialogue of `turn` has already asked are left out. Questions about the same task come first, then
+    questions about other tasks of its family.
+    """
     mine = turn.trajectory
     family = tasks[mine.task_hash].family
     related = [

@@ -1,4 +1,4 @@
-"""The share of answers among the candidates of turns that yield pairs, and among chosen and rejected replies.
+"""The shares of answers among candidates (at turns that yield pairs), chosen replies, and rejected replies.
 
 If answers are rarer among the chosen replies than among the candidates, the pairs teach the policy to answer later.
 Later answers help a policy that asks too little. With any other policy, they can lead to dialogues without an answer.

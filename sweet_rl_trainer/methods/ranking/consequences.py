@@ -49,8 +49,8 @@ def score_by_consequences(
     """Return the scores of each turn: the credit of each candidate. Equal candidates of a turn are played only once.
 
     `tasks` is keyed by task hash, and `cost` is κ. A turn whose task is not in `tasks` gets None. A candidate has the
-    score None if it could not be played, or if a state in its credit has no potential. `dropped` counts these turns and
-    candidates.
+    score None if it could not be played, or if a state that its credit depends on has no potential. `dropped` counts
+    these turns and candidates.
     """
     came = list(by_wording(turns, tasks, play))
     states = [

@@ -46,7 +46,10 @@ from sweet_rl_trainer.pipeline.view import COUNT, ShownPair, ShownSide, write_ex
 
 CRITIC = "critic"
 SAY_ONCE = "blank"
-"""The built-in agent that continues a dialogue after a candidate: it ends the dialogue at once, with a blank answer."""
+"""The built-in agent that continues a dialogue after a candidate.
+
+It immediately ends the dialogue with a blank answer.
+"""
 
 
 class Ranked:

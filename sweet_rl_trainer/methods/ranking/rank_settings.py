@@ -19,20 +19,20 @@ class RankSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     scores: Preset = "critic"
     continuations: Count = 8
-    """For the scores `returns`: how many times the agent of the first run continues the dialogue after a candidate."""
+    """Number of continuations of each candidate, by the agent of the first run; only for the scores `returns`."""
     cost: NotNegative = 0.01
     """κ, the cost of a question in units of the reward, for the scores `facts` and `gain`. Ours."""
     told_later: Share = 0.5
     """p of `facts`: the probability that a still hidden fact is revealed later (`credit.facts`). Ours."""
     scale: Scale = "fit"
-    """The unit of `facts` and `gain`: "fit" for that of the reward (`credit.scale`), "none" for their own. Ours."""
+    """The unit of `facts` and `gain`: "fit" for the reward's unit (`credit.scale`), "none" for their own unit. Ours."""
     pairs: Rule = "halves"
     pairs_per_turn: Count = 4
     """Number of pairs for each turn. Paper."""
     margin: NotNegative = 0.0
     """Minimum difference of the scores in a pair, for `pairs = "margin"`. Ours."""
     calibrate: bool = False
-    """Shift the scores of answers according to the outcomes of the recorded answers (`calibrate`). Ours."""
+    """True to shift the scores of answers according to the outcomes of the recorded answers (`calibrate`). Ours."""
     seed: int = 0
     row_tokens: Count = 16_384
     """Maximum number of tokens scored at once, which determines memory use."""
@@ -43,10 +43,13 @@ class ActorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     train: TrainSettings
     loss: Loss = "dpo"
-    """"nll" is RFT of single replies: the chosen ones are imitated, and the others do not count. Ours."""
+    """The actor's loss: "dpo" on pairs (paper), or "nll" (ours).
+
+    "nll" is RFT of single replies: the chosen replies are imitated, and the other replies do not count.
+    """
     token_weights: WeightRule = "sum"
     imitate: Imitate = "chosen"
-    """The replies whose NLL is in the loss: all chosen ones, or with "successes", only the answers that succeed.
+    """The chosen replies whose NLL is in the loss: all of them or, with "successes", only the successful answers.
 
     "successes" requires the scores `facts` or `gain`. Ours.
     """

@@ -45,7 +45,7 @@ class SampleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     data_fraction: Fraction = 0.1
     """Share of the trajectories at whose turns replies are sampled. Paper."""
     all_answers: bool = False
-    """Sample also at the answers of the dialogues outside `data_fraction`, so that all answers are compared. Ours."""
+    """True to sample also at the answers of dialogues outside `data_fraction`, to compare all answers. Ours."""
     server: str = IN_PROCESS
     """The place of sampling: `in-process` with transformers, `vllm` on a server that the stage starts, or `MODEL@URL`.
 

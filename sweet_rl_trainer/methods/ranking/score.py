@@ -14,10 +14,11 @@
 
 a is the reply, o the dialogue before it, c the privileged information, π_θ the critic, and π_ref the reference model.
 
-`released` equals A + `pmi`, plus a bonus for short replies, because its two denominators differ. The first mean is over
-the H tokens h of the reply's header (`Chat.reply_header`; Llama 3.1 has 4, each nearly certain) and the L − 1 tokens t
-of the reply's text, without the end token. If the 10 tokens of a text and the end token have 0.35 nats each, the bonus
-is 3.85 / 11 − 3.5 / 14 = 0.1. With another H, the bonus differs. If a reply was cut off, all its tokens are text.
+`released` equals A + `pmi`, plus a bonus for short replies, because its two denominators differ. Its first term is a
+mean over the H tokens h of the reply's header (`Chat.reply_header`; Llama 3.1 has 4, each nearly certain) and the L − 1
+tokens t of the reply's text, without the end token. If the 10 tokens of a text and the end token have 0.35 nats each,
+the bonus is 3.85 / 11 − 3.5 / 14 = 0.1. With another H, the bonus differs. If a reply was cut off, all its tokens are
+text.
 
 With an untrained critic, every preset that uses the critic gives the score 0, except `released`.
 
@@ -106,7 +107,10 @@ TERMS: dict[Preset, tuple[Term, ...]] = {
     "facts": (),
     "gain": (),
 }
-"""Terms of each preset: the second is subtracted from the first; without terms, a reply is scored by its outcome."""
+"""Terms of each preset; the second term, if any, is subtracted from the first.
+
+A preset without terms scores a reply by its outcome (`PLAYED`).
+"""
 Consequences = Literal["facts", "gain"]
 CONSEQUENCES: tuple[Preset, ...] = get_args(Consequences)
 """Presets that score by a potential (`methods.credit`)."""

@@ -1,6 +1,6 @@
 """Candidates from any OpenAI-compatible server, mainly vLLM: many requests in flight, one for each reply.
 
-All replies of a turn are requested at once, so a server with a prefix cache computes their context once.
+All replies of a turn are requested together, so a server with a prefix cache computes their context once.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def turns_of(
 ) -> list[Turn]:
     """Return all turns of a share of the trajectories, in the order of the trajectories.
 
-    The share is rounded up to a whole trajectory, and a larger share includes the trajectories of every smaller one.
+    The share is rounded up to a whole trajectory, and a larger share includes the trajectories of every smaller share.
     (The paper takes about a tenth, since turn-wise DPO overfits.) With `all_answers`, the result also has the last turn
     of each remaining trajectory that ended with an answer. Raises UserError if `data_fraction` is outside (0, 1].
     """

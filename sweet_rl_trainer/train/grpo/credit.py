@@ -14,8 +14,8 @@ The estimate of the gradient is unbiased, up to a constant factor that the learn
 
     E[(1/n) Σ_i Σ_t A_{i,t} ∇ log π(a_{i,t} | s_{i,t})] = (1 − 1/n) ∇ E[R]
 
-1. A_{i,t} = (1 − 1/n) (G_{i,t} − b), where b is the mean of G_{j,t} over the other dialogues j ≠ i. Each of them has a
-   value for each t, so the factor is the same for all turns, and b does not depend on dialogue i at all.
+1. A_{i,t} = (1 − 1/n) (G_{i,t} − b), where b is the mean of G_{j,t} over the other dialogues j ≠ i. Each dialogue has a
+   value for each t. Therefore, the factor is the same for all turns, and b does not depend on dialogue i at all.
 2. Given s_{i,t}, neither b nor w Φ(s_{i,t}) depends on a_{i,t}. Because E[∇ log π(a | s) | s] = 0, the terms with b
    and with w Φ(s_{i,t}) vanish.
 3. What is left is E[Σ_t R_i ∇ log π(a_{i,t} | s_{i,t})] = ∇ E[R].
@@ -26,13 +26,13 @@ Because the policy itself ends the dialogue, by answering, two usual forms of A 
   on when the dialogue ends, so each further turn is charged or credited with the mean reward of a turn.
 - A mean over the dialogues that have a turn t: the factor 1 − 1/(their number) scales later turns down.
 
-A third form is unbiased: counting a dialogue as 0 after its end (`test_credit`). But then tasks without facts would not
-have GRPO's advantages, and rewards of late turns would not be centered.
+A third form, which counts a dialogue as 0 after its end, is unbiased (`test_credit`). But with this form, tasks without
+facts would not have GRPO's advantages, and rewards of late turns would not be centered.
 
 Φ affects the variance, never the bias. It lowers the variance to the extent that w Φ(s) follows the expected reward in
-s, so the best w is about the slope of that reward over the share of facts told. This slope is between 0 (facts do not
-help) and 1 (only facts matter); the default is halfway. If a human reveals a fact in words other than its statement,
-Φ does not count it.
+s. Consider how the expected reward rises with the share of facts told: the best w is about the slope of this curve. The
+slope is between 0 (facts do not help) and 1 (only facts matter); the default is halfway. If a human reveals a fact in
+words other than the fact's statement, Φ does not count the fact.
 
 The settings `scale` and `loss` apply as in GRPO. The estimate is exactly unbiased only with the scale "none" and the
 loss "dr_grpo", in the first of the `iterations`. The scales "group" and "batch" divide by one standard deviation for

@@ -23,8 +23,8 @@ from colbench.task import Task
 class Environment:
     """A context manager that runs dialogues on some tasks, in a `colbench.Session` with its own event loop.
 
-    `config` defines the human, the turns, and other settings of `colbench eval`; the agent, the tasks and the trials in
-    it are ignored. The constructor raises UserError if one of the other settings is wrong, as `colbench eval` does.
+    `config` defines the human, the turns, and other settings of `colbench eval`. The agent, the tasks and the trials in
+    `config` are ignored. Like `colbench eval`, the constructor raises UserError if one of the other settings is wrong.
     """
 
     def __init__(self, config: RunConfig, tasks: Sequence[Task]) -> None:
@@ -59,12 +59,12 @@ class Environment:
     def play(
         self, tasks: Sequence[Task], agent: AbstractAsyncContextManager[Any], *, name: str
     ) -> list[Rollout]:
-        """Run a dialogue on each task, all at once, and return them in the order of the tasks, with their scores.
+        """Run a dialogue on each task, all concurrently; return the dialogues, with scores, in the order of the tasks.
 
-        The key of a dialogue consists of `name` and a number. `agent` is a StatefulAgent that returns its tokens; it is
-        opened for these dialogues. A dialogue has the score 0 if the agent failed, and no score if the human or
-        the scorer failed. Raises EndpointError if a model server does not respond, and UserError if a model server
-        refuses requests.
+        The key of a dialogue consists of `name` and a number. `agent` is a context manager that is opened for these
+        dialogues, and gives a StatefulAgent that returns its tokens. A dialogue has the score 0 if the agent failed,
+        and no score if the human or the scorer failed. Raises EndpointError if a model server does not respond, and
+        UserError if a model server refuses requests.
         """
         cells = [
             Cell(

@@ -5,10 +5,10 @@ what the template writes after a reply (the end of the turn, the human's words, 
 reply is tokenized again. Unlike in `colbench eval`, the private reasoning in replies (before `OUTPUT:`) stays in later
 prompts.
 
-If the template changes a reply (for example, strips earlier thoughts), or if its prompts do not continue each other,
-the next prompt is the template's text for the dialogue so far, as in `colbench eval`. Each turn is then its own
-sequence (`sequences`). In both cases, the gradient is over the sampled tokens, given the prompts from which they were
-sampled.
+If the template changes a reply (for example, strips earlier thoughts), or if a prompt does not begin with the previous
+prompt and reply, the next prompt is the template's text for the dialogue so far, as in `colbench eval`. Each turn is
+then its own sequence (`sequences`). In both cases, the gradient is over the sampled tokens, given the prompts from
+which they were sampled.
 """
 
 from __future__ import annotations

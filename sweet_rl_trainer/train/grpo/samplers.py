@@ -34,7 +34,7 @@ Generate = Callable[[list[list[int]]], list[list[int]]]
 
 
 class Rounds:
-    """A sampler that works in rounds: when every unfinished dialogue waits for a reply, it samples all replies at once.
+    """A sampler that works in rounds: when every unfinished dialogue waits for a reply, it samples a batch of replies.
 
     The dialogues in a round, and their order, therefore do not depend on timing. `generate`, which runs in its own
     thread, returns a reply to each prompt. A prompt can have at most `room` tokens. An error of `generate` is raised
@@ -59,7 +59,7 @@ class Rounds:
             raise self._error
 
     async def sample(self, prompt: Sequence[int], dialogue: str) -> Said:
-        """Return a reply, sampled once all dialogues wait for one. Raises AgentError if the prompt exceeds `room`."""
+        """Return a reply when all unfinished dialogues wait for one. Raises AgentError if the prompt exceeds `room`."""
         if len(prompt) > self._room:
             raise AgentError(
                 f"the prompt's {len(prompt)} tokens leave no room for a reply of max_new_tokens in the model's context",

@@ -15,7 +15,7 @@ from colbench.rollout import Rollout
 from sweet_rl_trainer.data.tokens import OUTSIDE, Tokens, TurnTokens, arrange
 
 Part = tuple[int, int]
-"""The lengths of a sequence's two parts: up to its first reply, and the rest."""
+"""The lengths of a sequence's two parts: the tokens before its first reply, and the rest."""
 
 
 class DialogueRow(Struct, frozen=True, kw_only=True):

@@ -51,13 +51,13 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     scale: Scale = "group"
     """Divisor of the difference between a reward and its group's mean. TRL, paper: group.
 
-    It is the standard deviation of the group ("group") or of the batch ("batch"), or 1 ("none").
+    The divisor is the standard deviation of the group ("group") or of the batch ("batch"), or 1 ("none").
     """
 
     credit: Literal["dialogue", "turn"] = "dialogue"
-    """The advantage of a turn: that of the whole dialogue, or that of the rewards from this turn on (`credit.py`).
+    """The advantage of a turn: the advantage of its dialogue, or one computed from the rewards of this and later turns.
 
-    For tasks without facts, both are the same. TRL, paper: dialogue.
+    For tasks without facts, both are the same. See `credit.py`. TRL, paper: dialogue.
     """
     facts_weight: NotNegative = 0.5
     """With `credit = "turn"`: the weight of the share of hidden facts that the human has revealed.
@@ -70,8 +70,9 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     max_new_tokens: Count = 1024
     """Maximum number of tokens of a reply. As in the agent `local:`."""
     server: str | None = None
-    """URL of a vLLM server (`http://host:8000`) to sample from, whose weights TRL keeps up to date; None to sample
-    in this process. See `samplers`."""
+    """URL of a vLLM server (`http://host:8000`) to sample from; None to sample in this process. See `samplers`.
+
+    TRL keeps the weights on the server up to date."""
 
     adam: tuple[Share, Share] = (0.9, 0.999)
     """β₁ and β₂. TRL."""

@@ -1,9 +1,9 @@
 """TRL's trainer for rows with several sequences that are isolated from each other.
 
-For TRL, a dialogue is one row: a prompt, a completion, and one advantage for everything that the agent wrote
-(`turn_trainer`: one for each turn). The loss, the masks and the means over a dialogue's tokens are TRL's own. Only the
-forward pass differs: a dialogue of several sequences (`sequences.DialogueRow`) is run as that many rows, and their
-log-probabilities are put back in place.
+For TRL, a dialogue is one row: a prompt, a completion, and one advantage for everything that the agent wrote. (In
+`turn_trainer`, each turn has its own.) The loss, the masks and the means over a dialogue's tokens are TRL's own.
+Only the forward pass differs: it has a row for each sequence of a dialogue (`sequences.DialogueRow`), and the
+log-probabilities of these rows are put back in place.
 """
 
 from __future__ import annotations

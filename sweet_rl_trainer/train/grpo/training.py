@@ -272,7 +272,7 @@ def _trainer(model: Any, run: _Run, callbacks: Sequence[Any]) -> Any:
 
 
 def _widen(model: nn.Module) -> None:
-    """Convert the weights to train to float32: TRL makes adapters bfloat16 if the base model has 4 bits."""
+    """Convert the trained weights to float32, because TRL makes adapters bfloat16 if the base model has 4 bits."""
     for weight in model.parameters():
         if weight.requires_grad:
             weight.data = weight.data.float()
@@ -343,6 +343,6 @@ def arguments(settings: GrpoSettings, folder: Path) -> Any:
 
 
 def _checkpointing(config: Any) -> str:
-    """Return the name of TRL's option for gradient checkpointing, the new one if TRL has it (the old one warns)."""
+    """Return the name of TRL's option for gradient checkpointing: the new name if TRL has it, as the old one warns."""
     names = ("activation_checkpointing", "gradient_checkpointing")
     return next(name for name in names if name in config.__dataclass_fields__)

@@ -17,7 +17,7 @@ CORNERS = {
     "round": ("rounded-xl", "rounded-lg"),
     "pill": ("rounded-3xl", "rounded-full"),
 }
-"""Tailwind classes for the corners of boxes and pictures, and for those of buttons and fields."""
+"""Pairs of Tailwind classes: for the corners of boxes and pictures, and for the corners of buttons and fields."""
 ROOM = {
     "close": ("py-6", "gap-4", "p-4"),
     "usual": ("py-12", "gap-6", "p-6"),
@@ -236,7 +236,7 @@ def from_choices(choices: Choices, pictures: int) -> Design:
 
 
 def goes_together(design: Design) -> bool:
-    """Return True if the choices suit each other: all parts are visible, columns wide enough, and no tints gray."""
+    """Return True if the choices fit together: all parts are visible, no column is too narrow, and no tint is gray."""
     black = "black" in (design.button_look, design.card_look)
     on_black = design.dark and (design.tone == "800" or black)
     hidden = design.button_look == "black" and design.card_look == "black"

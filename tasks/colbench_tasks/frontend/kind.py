@@ -25,7 +25,7 @@ class Kind(Struct, frozen=True, kw_only=True):
     most: int
     """The largest number of extras; `fewest` is the smallest."""
     titles: tuple[str, ...]
-    """Headlines to draw from; if empty, the headline is one of the trade's."""
+    """Headlines to draw from; if empty, the headline is one of the trade's headlines."""
     requests: tuple[str, ...]
     """Templates with `$name`, `$trade`, `$Trade` and `$style`; "a" becomes "an" before a vowel."""
     opens: bool

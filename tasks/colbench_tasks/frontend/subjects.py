@@ -48,7 +48,7 @@ class Item(Struct, frozen=True):
 
     name: str
     price: str
-    """A price, or a size or an age for trades without prices."""
+    """A price; for a trade without prices, a size or an age."""
     text: str
 
 
@@ -116,7 +116,7 @@ def trades() -> tuple[Trade, ...]:
 
 
 def draw(random: Random, trade: Trade, titles: tuple[str, ...]) -> Subject:
-    """Draw a business of a trade. Its headline is one of `titles`; if `titles` is empty, one of the trade's."""
+    """Draw a business of a trade. Its headline is one of `titles`, or of the trade's headlines if `titles` is empty."""
     title, *others = random.sample(trade.headlines, 2)
     figures = random.sample(trade.figures, len(trade.figures))
     return Subject(

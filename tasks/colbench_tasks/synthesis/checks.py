@@ -20,7 +20,7 @@ def check_function(reference: str, signature: str) -> ast.FunctionDef:
     """Return the function that a reference defines.
 
     Raises RejectedError if the reference or the signature is not exactly one function with plain parameters, or if
-    their names or parameters differ.
+    these two functions differ in name or parameters.
     """
     function = _function(reference, "the reference")
     asked = _function(f"{signature.strip().removesuffix(':')}: ...", "the signature")

@@ -1,8 +1,8 @@
-"""Near-duplicates: tasks whose request or reference is almost identical to that of another task.
+"""Near-duplicates: tasks whose request (or reference) is almost identical to the request (or reference) of another.
 
 Each text is a set of shingles: runs of three words of the request, and of three tokens of the code. Two sets are
-compared by their Jaccard index, the size of their intersection divided by that of their union. Code is normalized
-first: names that it defines become numbers, and comments, docstrings, annotations and layout are removed.
+compared by their Jaccard index: the size of their intersection, divided by the size of their union. Code is normalized
+first: names that the code defines become numbers, and comments, docstrings, annotations and layout are removed.
 
 MinHash finds the candidates (Broder, On the resemblance and containment of documents, 1997). For each set, it computes
 the least value of each of 256 hash functions, and groups these values in bands. Only sets that agree in a band are
@@ -35,7 +35,7 @@ SHINGLE = 3
 SAME_REQUEST = 0.5
 """Similarity threshold for requests. No two of 400 official requests have a similarity above 0.33."""
 SAME_CODE = 0.8
-"""Similarity threshold for code. Seven of 400 official references are so similar: the same formula with other names."""
+"""Similarity threshold for code. Seven of 400 official references reach it: the same formula with other names."""
 FUNCTIONS = 256
 REQUEST_ROWS, CODE_ROWS = 4, 8
 """The number of values in a band, for requests and for code.

@@ -273,7 +273,7 @@ def _equal_to(test: ast.expr) -> str | None:
 
 
 def _under(context: Sequence[Context]) -> str:
-    """Describe the context in words, with all conditions in one clause; if too long, only the innermost part."""
+    """Describe the context with all conditions in one clause; if that is too long, describe only the innermost part."""
     said = _joined(context)
     return said if len(said) <= LONGEST_CONTEXT else _joined(context[-1:])
 

@@ -38,7 +38,7 @@ AGREEMENT = 0.05
 OFF_CONCEPT = 0.4
 """Factor that lowers a match if the question asks for a specific concept that the fact does not concern."""
 OFF_TOPIC = 0.5
-"""Factor that lowers a match if the question has words of this reference's facts, but none of this fact's."""
+"""Factor that lowers a match if the question has words of this reference's facts, but no word of this fact."""
 SHAPE_UNASKED = 0.5
 """Factor that lowers a match with a fact on a parameter's format if the question does not ask about inputs.
 
@@ -70,7 +70,7 @@ class CodeHuman:
         said = next((m.content for m in reversed(dialogue) if m.role == "assistant"), None)
         if said is None:
             raise SimulatorError(
-                "the dialogue has no message of the agent that the human could answer"
+                "the dialogue has no message from the agent that the human could answer"
             )
         return Message(role="user", content=answer(task, said))
 
@@ -103,9 +103,9 @@ def decisions(task: Task) -> tuple[Fact, ...]:
 
 
 def asked_decisions(task: Task, said: str) -> tuple[Fact, ...]:
-    """Return the decisions that a message asks about, as the human understands it; estimates, as in `decisions`.
+    """Return the decisions that a message asks about, as the human understands the message.
 
-    Raises SimulatorError if the reference cannot be read.
+    The decisions are estimates, as in `decisions`. Raises SimulatorError if the reference cannot be read.
     """
     by_sentence = {fact.statement: fact for fact in decisions(task)}
     return tuple(by_sentence[sentence] for sentence in _found(task, _parts(said)))
@@ -166,8 +166,8 @@ class _Matcher:
         """Return the words of a question that stand for concepts, each with its concepts.
 
         A word that occurs in the reference's facts counts only if one of its concepts is in `SPECIFIC`. If any word
-        stands for the concept `formula`, the words of one concept are left out: those of `return` if the reference has
-        a formula, otherwise those of `formula`.
+        stands for the concept `formula`, the words of one concept are left out: words for `return` if the reference has
+        a formula, otherwise words for `formula`.
         """
         unasked = "return" if "formula" in self._kinds else "formula"
         found = {

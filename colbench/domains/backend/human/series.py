@@ -56,7 +56,7 @@ def _total(speaker: Says, source: ast.expr) -> str:
 
 
 def _argument(node: ast.Call, place: int, name: str) -> ast.expr | None:
-    """Return the argument that a call passes at position `place` or as the keyword `name`; None without either."""
+    """Return the argument of a call at position `place` or with the keyword `name`; None if the call has neither."""
     named = (word.value for word in node.keywords if word.arg == name)
     return node.args[place] if len(node.args) > place else next(named, None)
 

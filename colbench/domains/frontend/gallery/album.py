@@ -54,7 +54,7 @@ class Album:
         self._shots: dict[str | Pair, Shot] = {}
 
     def can_take(self, target: str, page: str) -> bool:
-        """Return True if pictures of both pages and their difference exist, or if the renders of both are stored.
+        """Return True if pictures of both pages and their difference exist, or if renders of both pages are stored.
 
         A stored render may lack a picture, for example because the page is too big.
         """
@@ -68,7 +68,7 @@ class Album:
     def take(self, pages: Iterable[str], pairs: Iterable[Pair]) -> None:
         """Create a picture of each page, and a picture of the difference in each pair of a target and a page.
 
-        Later, `page` and `difference` return only these pictures, not those of earlier calls. All cores are used.
+        Afterwards, `page` and `difference` return pictures of this call only, not of earlier calls. All cores are used.
         Raises UserError if the pictures cannot be written.
         """
         keys = set(map(self._key, pages))

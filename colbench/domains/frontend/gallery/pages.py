@@ -27,7 +27,7 @@ TEMPLATES = page_templates(PACKAGE)
 TASKS = 50
 """Maximum number of tasks on a page of the gallery."""
 DIALOGUES = 100
-"""Maximum number of dialogues on one page, unless a task has more trials."""
+"""Maximum number of dialogues on a page of the gallery, unless a task has more trials."""
 NEAR = 10
 """Number of gallery pages to which a page links in each direction."""
 Row = Mapping[int, Rollout | None]
@@ -92,7 +92,7 @@ class Gallery(Mapping[str, str]):
         metrics: Sequence[Metric],
         floors: Mapping[str, str],
     ) -> None:
-        """Set up the gallery. `rollouts`: finished dialogues by task. `metrics` and `floors`: those of the domain."""
+        """Set up the gallery. `rollouts`: finished dialogues by task. `metrics` and `floors`: the domain's."""
         self._album, self._config = album, config
         self._tasks, self._rollouts = tasks, rollouts
         self._metrics, self._floors = metrics, floors
@@ -233,7 +233,7 @@ def _final(rollout: Rollout) -> str | None:
 
 
 def shown_pages(rollout: Rollout) -> Iterator[tuple[Turn, str | None]]:
-    """Yield each turn with the page that it showed, or None. The answer's page counts as that of the last turn."""
+    """Yield each turn with the page that it showed, or None. The answer's page counts as the last turn's page."""
     for turn in rollout.turns[:-1]:
         yield turn, extract_page(turn.said)
     if rollout.turns:

@@ -76,7 +76,7 @@ def _behind(pair: Pair, scene: Scene) -> Iterator[Difference]:
 
 
 def _as_the_page(pair: Pair, scene: Scene) -> bool:
-    """Return True if both blocks have the background color of their pages; those colors are compared elsewhere."""
+    """Return True if both blocks have their page's background color; the colors of the pages are compared elsewhere."""
     return (
         pair.theirs.background == scene.theirs.background
         and pair.mine.background == scene.mine.background

@@ -211,7 +211,7 @@ def _by_text(left: Sequence[Block], free: Sequence[Block], target: Page, made: P
 
 
 def _near(pair: Pair, found: Sequence[Pair]) -> bool:
-    """Return True if a pair's vertical shift from target to agent's page is close to that of its neighbor in `found`.
+    """Return True if a pair's vertical shift from target to agent's page is close to its neighbor's shift.
 
     The neighbor is the pair in `found` that is vertically nearest on the target page. If `found` is empty, the shift
     must be close to 0.

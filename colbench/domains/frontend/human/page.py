@@ -13,7 +13,7 @@ from colbench.pages.render import Block, Render
 SCREEN = 720
 """Height of a window in pixels."""
 MOST_BLOCKS = 400
-"""Maximum number of blocks that are compared; of a page with more, the largest are used."""
+"""Maximum number of blocks of a page that are compared; if a page has more, the largest blocks are used."""
 _OVERLAP = 0.3
 """Minimum vertical overlap of blocks that are side by side, as a share of the smaller height."""
 

@@ -23,7 +23,7 @@ def answer(said: str, target: Render, heard: Sequence[str]) -> str:
     """Return brief answers to a message's questions, at most three sentences.
 
     If the message asks nothing that the human can answer, return `NO_PAGE` and up to three sentences about the most
-    noticeable parts of the target, if possible those that the human's earlier replies (`heard`) did not name.
+    noticeable parts of the target, if possible parts that the human's earlier replies (`heard`) did not name.
     """
     page = take_in(target)
     asked = [tell for words, tell in _TOPICS if words.search(said)]

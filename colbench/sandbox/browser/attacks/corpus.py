@@ -65,7 +65,11 @@ def page_attacks() -> tuple[PageAttack, ...]:
 
 @cache
 def page_controls() -> tuple[PageAttack, ...]:
-    """Return the honest pages. The first one has everything that attacks tamper with, so that it shows any harm."""
+    """Return the honest pages.
+
+    The first page has everything that attacks tamper with. It is rendered again after each attack, to show whether the
+    attack did harm.
+    """
     return tuple(map(_attack, read_controls(_SOURCES)))
 
 

@@ -20,7 +20,7 @@ class Section(Struct, frozen=True, kw_only=True):
     says: str
     """The section's name in everyday words."""
     uses: tuple[str, ...]
-    """The decisions visible in the section, other than those visible on every page."""
+    """The decisions that are visible in this section but not on every page."""
 
 
 SECTIONS: dict[str, Section] = {}
@@ -48,7 +48,7 @@ def titled(design: Design, title: str, *inside: str) -> str:
 
 
 def grid(design: Design, cells: list[str]) -> str:
-    """Build a grid in the design's columns; cells beyond the last whole row are left out."""
+    """Build a grid with the design's number of columns; cells beyond the last whole row are left out."""
     whole = len(cells) - len(cells) % design.columns
     return div(design.grid, *cells[:whole])
 

@@ -41,7 +41,7 @@ class Asker:
 
 
 class Guesser(Asker):
-    """An agent that answers at once, with the first option of each decision that the request leaves open."""
+    """An agent that answers immediately, with the first option of each decision that the request leaves open."""
 
     def __init__(self) -> None:
         super().__init__(max_questions=0)
@@ -54,5 +54,5 @@ def recognize(request: str) -> Words | None:
 
 
 def settled(decision: Decision, words: Words, said: str) -> Option | None:
-    """Return the option of a decision that the text `said` states; None if it states none of them."""
+    """Return the option of a decision that the text `said` states; None if the text states no option."""
     return next((option for option in decision.options if fill(option.says, words) in said), None)

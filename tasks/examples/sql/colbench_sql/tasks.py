@@ -182,7 +182,7 @@ $tables
 
 
 def load(name: str) -> list[Task]:
-    """Return the tasks of `sql:test` or `sql:train`; the two share no query. Raises UserError for any other name."""
+    """Return the tasks of `sql:test` or `sql:train`, which have no common query. Raises UserError for other names."""
     if name not in SETS:
         raise UserError(f"--tasks sql:{name}: unknown set; known: sql:{', sql:'.join(SETS)}")
     return list(_load(name))
@@ -261,7 +261,7 @@ def _fact(decision: Decision, words: Words, chosen: Chosen, stated: Sequence[str
 
 
 def _databases(words: Words, chosen: Chosen, random: Random) -> list[str]:
-    """Return databases with rows for the reference. Replacing any option changes the rows on at least one database."""
+    """Return databases on which the reference returns rows; replacing any option changes these rows on at least one."""
     others = [
         query(words, {**chosen, decision.name: option})
         for decision in DECISIONS
