@@ -211,9 +211,9 @@ async def opened(
 ) -> AsyncIterator[Agent]:
     """Open the agent of one dialogue: the new agent that a stateful agent opens, or else the agent itself.
 
-    With a `clock`, opening and closing may each take as long as the clock's limit, but at least `OPENING` seconds. If
+    With a `clock`, opening and closing may each take the clock's limit or `OPENING` seconds, whichever is longer. If
     closing then fails after a complete dialogue, the error is only logged, because the answer counts. Without a
-    `clock`, nothing limits the time, and an error of closing is always raised. A new agent without the attribute
+    `clock`, the time is not limited, and an error while closing is always raised. A new agent without the attribute
     `accepts_images` takes this attribute from the stateful agent.
     """
     if isinstance(agent, StatefulAgent):

@@ -1,8 +1,8 @@
-"""Requests to an agent over HTTP, and the attribution of failed requests to the agent or the infrastructure.
+"""Requests to an agent over HTTP, and the decision whether the agent or the infrastructure made a request fail.
 
 If an agent cannot be reached or reports overload, the dialogue stays unscored, and a resumed run repeats it. If an
-agent is reached, but does not answer, answers incorrectly or reports a failure, the agent has failed, and its dialogue
-scores 0.
+agent is reached, but does not answer, sends an invalid response or reports a failure, the agent has failed, and its
+dialogue scores 0.
 """
 
 from __future__ import annotations

@@ -268,7 +268,7 @@ class OpenAIChat:
         body: dict[str, Any],
         version: int,
     ) -> Exception:
-        """Adapt the next request if a refusal shows how to avoid it, and return the error for the refusal."""
+        """Return the error for a refused request; if it shows how to avoid another refusal, adapt the next request."""
         known = refusal(connection.chat_url, answer, has_answered=connection.server.has_answered)
         if known:
             return known

@@ -54,7 +54,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
 def agreement(
     scored: Iterable[Scored], truth: str, measures: Sequence[str] = MEASURES
 ) -> Agreement:
-    """Return how well scores agree with a truth (see `truths`), by each of the given measures."""
+    """Return how well scores agree with a kind of exact values (`truth`, see `truths`): one result for each measure."""
     by_task: dict[str, list[list[float]]] = {name: [] for name in measures}
     states = tasks = 0
     for each in scored:

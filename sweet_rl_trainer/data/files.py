@@ -131,7 +131,7 @@ def read(path: Path) -> Examples:
         return _examples(msgspec.msgpack.decode(path.read_bytes(), type=_Stored))
     except (msgspec.DecodeError, ValueError, IndexError) as cause:
         raise DataError(
-            f"{path}: {cause}; delete its folder, and repeat the command to write it again"
+            f"{path}: {cause}; delete the folder {path.parent}, and repeat the command, which writes the file again"
         ) from cause
 
 

@@ -55,6 +55,6 @@ def split(trajectories: Sequence[T], share: float, *, seed: int = 0) -> tuple[li
         side = "held-out split" if train else "training split"
         raise UserError(
             f"data.held_out {share:g}, data.seed {seed}: none of {tasks} tasks is in the {side}; "
-            "use more tasks, another share or another seed"
+            "use more tasks, or change data.held_out or data.seed"
         )
     return train, held_out

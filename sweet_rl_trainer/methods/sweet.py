@@ -206,7 +206,7 @@ class SweetStages:
         return self._stage("diagnose", act, settings, needed, view=view)
 
     def checks(self) -> list[Stage]:
-        """Return the diagnoses of the critic before and after ranking; empty if no critic scores the candidates."""
+        """Return the stages that diagnose the critic, before and after ranking; [] if no critic scores candidates."""
         if not self.judged:
             return []
         return [self.diagnosis(), self.diagnosis({diagnosis.RANKED: self.ranked})]

@@ -128,7 +128,7 @@ def enough_memory(what: str) -> Iterator[None]:
             raise
         raise UserError(
             f"{what}: not enough memory{said and f' ({said})'}. To use less memory, choose shorter rows "
-            "(row_tokens), adapters (LoRA), 4 bits, more processes (FSDP2, ZeRO-3) or a smaller "
+            "(row_tokens), adapters (LoRA), 4-bit weights, more processes (FSDP2, ZeRO-3) or a smaller "
             "model"
         ) from cause
 

@@ -164,7 +164,7 @@ class Trainer(BaseTrainer):
         self.reference.reload()
 
     def get_train_dataloader(self) -> DataLoader[Any]:
-        """Return a loader of all steps in order. Accelerate must not divide it, as each process builds its own rows."""
+        """Return a loader of all steps in order. Accelerate must not split it: each process builds its own rows."""
         return DataLoader(self.plan, batch_size=1, collate_fn=_only)
 
     def _run_epoch(self, *given: Any, **named: Any) -> None:

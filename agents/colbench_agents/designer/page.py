@@ -153,6 +153,6 @@ def _covers(area: Thing, x: float, y: float) -> bool:
 
 
 def _depth(thing: Thing) -> float:
-    """Return the sort key of the painting order: larger areas and backdrops first, all contents last."""
+    """Return the sort key of the painting order: areas and backdrops from large to small, then everything else."""
     behind = thing.kind == "box" or thing.backdrop
     return -thing.width * thing.height if behind else 0

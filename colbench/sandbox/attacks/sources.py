@@ -1,6 +1,7 @@
-"""The file format of a corpus of attacks: a text file for each class, with honest controls in `controls.txt`.
+"""The file format of a corpus of attacks: one text file for each class of attacks.
 
-A file begins with a line that describes its class. Each source follows a line `#### aim: name`.
+The file `controls.txt` contains honest controls. The first line of a file describes its class. Before each source is a
+line `#### AIM: NAME`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Verifying a bundle: files are checked first; if they are valid, answers are scored and the human is replayed.
 
-Dialogues are read one at a time, in two passes. Memory contains the receiver's tasks, a score for each cell, the few
-dialogues being judged and, if the bundle is compared with others, transcripts of about `transcripts.HELD` characters.
+Dialogues are read one at a time, in two passes. Memory contains the receiver's tasks, a score for each cell, and the
+few dialogues being judged. If the bundle is compared with others, memory also contains transcripts, with about
+`transcripts.HELD` characters in total.
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ def _state(task: Task, state: BenchState, policy: Reader) -> State:
 def _potentials(
     bench: Bench, policy: Reader, potential: Potential
 ) -> Iterator[tuple[BenchState, float | None, list[float | None]]]:
-    """Yield each state with its potential Φ, and Φ after each candidate of the state; an answer leaves Φ unchanged."""
+    """Yield each state, its potential Φ, and Φ after each of its candidates; a candidate that is an answer keeps Φ."""
     for state in bench.states:
         here = _state(bench.task, state, policy)
         later = [

@@ -158,7 +158,7 @@ def agree(scores: tuple[float, float], returns: tuple[float, float]) -> float | 
 
 
 def _distinct(scored: Scored) -> list[int]:
-    """Return the indices of the scored candidates, only the first of each wording."""
+    """Return the indices of the scored candidates; of candidates with the same wording, only the first is scored."""
     first: dict[str, int] = {}
     for number, (reply, score) in enumerate(
         zip(scored.candidates.replies, scored.scores, strict=True)

@@ -68,7 +68,7 @@ def known_states(
     counted in `dropped`, by reason. Raises UserError if `questions` is below 1.
     """
     if questions < 1:
-        raise UserError(f"states: {questions} questions; expected at least 1")
+        raise UserError(f"states: `questions` is {questions}; expected at least 1")
     lost = Counter[str]()
     fenced = _fenced(trajectories)
     asked = _asked(trajectories)

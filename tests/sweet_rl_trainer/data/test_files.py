@@ -65,14 +65,16 @@ def test_a_damaged_file_is_an_error_that_names_it(cut, tmp_path):
     path = tmp_path / "train.msgpack"
     write(path, PAIRS)
     path.write_bytes(path.read_bytes()[:cut])
-    with pytest.raises(DataError, match=r"train\.msgpack: .*; delete its folder, and repeat the"):
+    with pytest.raises(
+        DataError, match=r"train\.msgpack: .*; delete the folder .*, and repeat the"
+    ):
         read(path)
 
 
 def test_an_incomplete_number_is_an_error(tmp_path):
     stored = {"sides": [[[[b"\7\0\0", b""]], "a", 0.0, 1, 1]], "pairs": None}
     (tmp_path / "x").write_bytes(msgspec.msgpack.encode(stored))
-    with pytest.raises(DataError, match="delete its folder"):
+    with pytest.raises(DataError, match="delete the folder"):
         read(tmp_path / "x")
 
 
@@ -80,5 +82,5 @@ def test_an_incomplete_number_is_an_error(tmp_path):
 def test_a_pair_with_a_missing_side_is_an_error(pair, tmp_path):
     stored = {"sides": [[[], "a", 0.0, 1, 1]], "pairs": [pair]}
     (tmp_path / "x").write_bytes(msgspec.msgpack.encode(stored))
-    with pytest.raises(DataError, match="delete its folder"):
+    with pytest.raises(DataError, match="delete the folder"):
         read(tmp_path / "x")

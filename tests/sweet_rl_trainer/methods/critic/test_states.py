@@ -138,7 +138,7 @@ def test_a_state_requires_another_question():
     alone = [a_dialogue("a", loner, ("Late?", f"{LATE} {EMPTY}")), *OTHERS]
     assert known_states(alone[:1], {**TASKS, loner.hash: loner}) == []
     assert known_states([WHOLE, *OTHERS], {}) == []
-    with pytest.raises(UserError, match="0 questions; expected at least 1"):
+    with pytest.raises(UserError, match="`questions` is 0; expected at least 1"):
         known_states([WHOLE], TASKS, questions=0)
 
 
