@@ -1,4 +1,4 @@
-"""Functions that find the agent of a run, choose its process, and isolate it or say why isolation is impossible.
+"""Functions that find the agent of a run, choose the agent's process, and isolate the agent or say why this fails.
 
 ColBench's own agents, and agents given as objects, run in the process of the run. A third-party Python agent also runs
 there if `in_process` is set; otherwise it runs in a separate process, which is isolated if the machine supports
@@ -31,7 +31,7 @@ _NEEDS = ("agent_endpoint", "agent_env")
 
 
 def read_isolation(config: RunConfig) -> RunConfig:
-    """Check the settings that isolate the agent; return the configuration with `agent_endpoint` as HOST:PORT.
+    """Check the settings that isolate the agent, and return the configuration with `agent_endpoint` as HOST:PORT.
 
     Raises UserError if the endpoint is malformed, if `agent_endpoint` or `agent_env` is set without `agent_sandbox`, or
     if `agent_sandbox` is combined with `in_process` or `agent_write`.
@@ -59,7 +59,7 @@ def read_isolation(config: RunConfig) -> RunConfig:
 
 
 def find_agent(config: RunConfig) -> Any:
-    """Return the agent that a configuration names; third-party code gets its own process unless `in_process` is set.
+    """Return the agent that a configuration names. Third-party code gets its own process unless `in_process` is set.
 
     Raises UserError if an agent that runs in this process is unknown or cannot be built.
     """
@@ -70,7 +70,9 @@ def find_agent(config: RunConfig) -> Any:
 
 
 def isolate(agent: object, config: RunConfig, out: Path | None) -> str:
-    """Isolate the agent as configured. Return a description of what it may still reach, or "" if it is not isolated.
+    """Isolate the agent as configured.
+
+    Return a description of what an isolated agent may still reach, or "" if the agent is not isolated.
 
     If `agent_sandbox` is not set, a Python agent in its own process is still isolated from the tasks. If that is
     impossible, a warning is logged, and `agent_write` has no effect. `agent_write` also has no effect if `in_process`
@@ -97,9 +99,10 @@ def isolate(agent: object, config: RunConfig, out: Path | None) -> str:
 
 
 def process_of(agent: object) -> str:
-    """Return where an agent runs, for the run's record: this process, its own process, a program, or another server.
+    """Return where an agent runs: in this process, in its own process, as a program, or on another server.
 
-    For an agent in its own process, and for a program, the text also says if it is isolated.
+    The run's record contains this text. For an agent in its own process, and for a program, the text also says whether
+    the agent is isolated.
     """
     if not isinstance(agent, OutsideAgent):
         return IN_PROCESS

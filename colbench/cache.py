@@ -9,8 +9,8 @@ from pathlib import Path
 def cache_folder() -> Path:
     """Return the folder for files that can be recreated.
 
-    The environment variable COLBENCH_CACHE names this folder. The default is `colbench` in XDG_CACHE_HOME, which is
-    ~/.cache if not set.
+    The environment variable COLBENCH_CACHE names this folder. The default is `colbench` in XDG_CACHE_HOME or, if this
+    variable is not set, in ~/.cache.
     """
     own = os.environ.get("COLBENCH_CACHE")
     caches = os.environ.get("XDG_CACHE_HOME")

@@ -1,4 +1,4 @@
-"""The queue of a run: hands out its cells, receives their outcomes, and decides when the run stops early."""
+"""The queue of a run, which hands out cells, receives the cells' outcomes, and decides when the run stops early."""
 
 from __future__ import annotations
 
@@ -109,8 +109,9 @@ class CellQueue(Stops):
     """A queue of one run's cells, one per dialogue, for any number of runners.
 
     `earlier` maps cell keys to rollouts of an earlier attempt; `done` is called with each finished rollout. The run
-    ends if its first `broken_after` settled dialogues (`Rollout.settled`) all failed in the agent's own code; dialogues
-    in `earlier` count. If `broken_after` is None, the run never ends for this reason.
+    ends if its first `broken_after` settled dialogues (`Rollout.settled`) all failed in the agent's own code. The
+    dialogues in `earlier` are among these settled dialogues. If `broken_after` is None, the run never ends for this
+    reason.
     """
 
     def __init__(

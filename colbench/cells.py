@@ -1,4 +1,4 @@
-"""The cells of a run: its planned dialogues, each with its own key and seed."""
+"""The cells of a run: the planned dialogues, each with a key and a seed."""
 
 from __future__ import annotations
 

@@ -20,14 +20,14 @@ class TaskCheck(Struct, frozen=True, kw_only=True, omit_defaults=True):
     default: float | None
     """Score of the reference as an answer in the default mode; None if it cannot be scored."""
     official: float | None
-    """Score of the reference as an answer in the official mode; None if not scored, or if the domain lacks it."""
+    """Score of the reference as an answer in official mode; None if not scored, or if the domain lacks this mode."""
     blank: float | None
     """Score of an empty answer in the default mode; None if it cannot be scored."""
     flaws: tuple[str, ...] = ()
     constant: bool | None = None
     """True if every hidden test expects the same value, so that a function that ignores its arguments can pass.
 
-    None if the domain has no such tests.
+    None if the domain has no hidden tests.
     """
     unsteady: bool | None = None
     """True if the reference does not give the same result twice; None if the domain does not check this separately."""

@@ -16,7 +16,7 @@ T = TypeVar("T")
 Abandon = Callable[[BoundaryError], None]
 
 GRACE = 5.0
-"""Seconds that a speaker may take to stop after its time is up; after that, it is abandoned."""
+"""Seconds that a speaker may take to stop after its time is up. A speaker that takes longer is abandoned."""
 STOP_GRACE = 2.0
 """Seconds that a speaker may take to stop when the run is stopped."""
 
@@ -246,7 +246,7 @@ async def supervised(work: Callable[[Abandon], Coroutine[Any, Any, T]]) -> T:
     """Return the result of `work`, which runs in a separate asyncio task.
 
     `work` receives a function that abandons the task. When this function is called with an error, `supervised` raises
-    the error at once, without waiting for the task.
+    the error immediately, without waiting for the task.
     """
     left: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
@@ -273,7 +273,8 @@ async def supervised(work: Callable[[Abandon], Coroutine[Any, Any, T]]) -> T:
 def _is_stopped(task: asyncio.Task[Any], cancels: int, failure: BaseException | None) -> bool:
     """Return True if a task was canceled from outside; `cancels` is the number of cancellations to ignore.
 
-    If the task was not started by `supervised`, also return True if its own code canceled it: the two cases look alike.
+    If the task was not started by `supervised`, also return True if the task's own code canceled it. The two cases look
+    alike.
     """
     canceled = isinstance(failure, asyncio.CancelledError) and task.cancelling() > cancels
     return SUPERVISED.get(task, canceled)

@@ -37,7 +37,7 @@ class CommandParser(argparse.ArgumentParser):
 
     It also refuses empty values, which often come from an unset variable, as in `--agent "$AGENT"`.
 
-    The parsers of its subcommands also have this class; each of them reports errors with its own usage line.
+    The parsers of the subcommands also have this class. Each parser reports errors with its own usage line.
     """
 
     advise: Callable[[Sequence[str]], str] | None = None
@@ -55,7 +55,7 @@ class CommandParser(argparse.ArgumentParser):
         return found, unknown
 
     def _hint(self, unknown: Sequence[str]) -> str:
-        """Return the end of the message about unknown arguments: advice, a flag similar to the first, or ""."""
+        """Return the end of the message about unknown arguments: advice, a flag similar to the first one, or ""."""
         flags = [word.partition("=")[0] for word in unknown if word.startswith("-")]
         if not flags:
             return ""
@@ -136,7 +136,7 @@ def refuse_moved(name: str, words: Sequence[str], moved: Mapping[str, str]) -> i
 
 @contextmanager
 def _log_on_stderr() -> Iterator[None]:
-    """Print log messages, such as those of a loading model server, to standard error."""
+    """Print log messages, such as the messages of a model server that is loading, to standard error."""
     log, handler = logging.getLogger("colbench"), logging.StreamHandler()
     log.setLevel(logging.INFO)
     log.addHandler(handler)

@@ -82,7 +82,7 @@ def _domains() -> list[str]:
 
 
 def _runs() -> list[str]:
-    """Return the run folders in and below the current folder, two levels deep."""
+    """Return the run folders in the current folder and in its subfolders."""
     found = (path for pattern in ("*", "*/*") for path in Path().glob(f"{pattern}/run.json"))
     return sorted(str(path.parent) for path in found)
 

@@ -20,7 +20,7 @@ Positive = Annotated[float, Meta(gt=0)]
 NotNegative = Annotated[int, Meta(ge=0)]
 Workers = Annotated[int, Meta(ge=0, le=1024)]
 ScoringMode = Literal["default", "official"]
-"""The scoring modes of backend and frontend; other domains may have others (`Domain.modes`)."""
+"""The scoring modes of backend and frontend; other domains may have other modes (`Domain.modes`)."""
 Told = Literal["asked", "all"]
 Shard = tuple[AtLeastOne, AtLeastOne]
 """Part I of N of a run, where I is counted from 1; see `colbench.shards`."""
@@ -390,7 +390,7 @@ def digest(value: object) -> str:
 
 
 def workers(asked: int) -> int:
-    """Return the number of workers that a setting stands for: 0 means one for each core that this process may use."""
+    """Return the number of workers for a setting: 0 means one worker for each core that this process may use."""
     return asked or len(os.sched_getaffinity(0))
 
 

@@ -50,7 +50,7 @@ def config_of(
 
 
 def _require_unicode(place: str, value: object) -> None:
-    """Raise UserError if a value contains a string that is not valid Unicode, such as the name of some files."""
+    """Raise UserError if a value contains a string that is not valid Unicode, as some file names are."""
     try:
         msgspec.json.encode(value)
     except UnicodeEncodeError as cause:

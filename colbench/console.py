@@ -21,7 +21,7 @@ __all__ = [
 ]  # fmt: skip
 
 WIDTH = 80
-"""Minimum width of tables, in columns; a narrower table would lose cells."""
+"""Minimum width of tables, in characters; a narrower table would lose cells."""
 
 _MODE = {"json": False, "quiet": False}
 _INHERITED = "_COLBENCH_OUTPUT"
@@ -77,7 +77,7 @@ def print_document(document: object) -> None:
 
 
 def print_wide(shown: RenderableType) -> None:
-    """Print a table with the width of the terminal, but with at least `WIDTH` columns: narrow terminals wrap lines."""
+    """Print a table as wide as the terminal, but at least `WIDTH` characters wide; narrower terminals wrap it."""
     from rich.segment import SegmentLines
 
     options = console().options.update_width(max(console().width, WIDTH))

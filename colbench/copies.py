@@ -15,13 +15,13 @@ ALIKE = 0.97
 LEAST = 20
 """Minimum number of parts of a reference; shorter code could have been written independently."""
 LONGER = 3
-"""Maximum ratio between the numbers of parts of a copy and its reference, whichever of them has more parts."""
+"""Maximum ratio of the numbers of parts of a copy and its reference: the larger number divided by the smaller."""
 
 
 def is_copy(reference: Sequence[object], parts: Sequence[object]) -> bool:
-    """Return True if an answer's sequence of parts is nearly the same as the reference's.
+    """Return True if an answer's sequence of parts is nearly the same as the reference's sequence.
 
-    False if the reference has fewer than `LEAST` parts.
+    Return False if the reference has fewer than `LEAST` parts.
     """
     if len(reference) < LEAST or not 1 / LONGER < len(parts) / len(reference) < LONGER:
         return False

@@ -15,7 +15,7 @@ OF_A_DIALOGUE = 3
 def provide_descriptors(dialogues: int, agent: object) -> None:
     """Raise the limit on open files of this process as far as the system permits.
 
-    Raises UserError, which names `--concurrency`, if the limit is too low for this many concurrent dialogues.
+    Raises UserError, which names `--concurrency`, if the limit is too low for `dialogues` concurrent dialogues.
     """
     hard = raise_limit()
     each = OF_A_DIALOGUE + int(getattr(agent, "descriptors", 0))

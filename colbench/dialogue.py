@@ -1,6 +1,7 @@
 """The dialogue: an agent questions a human, who knows all decisions, and finally gives an answer.
 
-This module is the core of ColBench (section 3 of the paper). The markers in messages are those of the paper's release.
+This module is the core of ColBench (section 3 of the paper). The markers in messages are the markers of the paper's
+release.
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ class Dialogue:
         turns: list[Turn] | None = None,
         request: str = "",
     ) -> None:
-        """Start the dialogue with the message `request`; if it is empty, with the task's request.
+        """Start the dialogue with the message `request` or, if `request` is empty, with the task's request.
 
         `images`: True if the agent is shown pictures. `turns`: the list to which turns are appended.
         """

@@ -1,4 +1,4 @@
-"""Domains: each defines the subject of its tasks, and how answers are scored and displayed.
+"""Domains. Each domain defines the subject of its tasks, and how answers are scored and displayed.
 
 A domain is an object. Packages register their domains in the entry-point group `colbench.domains`; the harness, the
 report, the leaderboard and the trainer find a domain by name and iterate over its metrics. docs/new-domain.md shows how
@@ -78,7 +78,7 @@ class Defaults(Struct, frozen=True, kw_only=True):
     tasks: str
     agent: str
     training: str = ""
-    """Task source for training, disjoint from `tasks`; empty if the domain has none."""
+    """Task source for training, disjoint from `tasks`; empty if the domain has no training tasks."""
 
 
 class Resources:
@@ -130,20 +130,20 @@ class Domain:
     modes: ClassVar[tuple[str, ...]] = ("default",)
     """Scoring modes of the domain's scorer, which `--scoring` chooses from.
 
-    The first is `default`: reports lead with it unless set otherwise, and training learns from it.
+    The first mode is `default`. Reports lead with this mode unless another mode is set, and training learns from it.
     """
     noun: ClassVar[str] = "answer"
     """The word for an answer, such as "function"."""
     language: ClassVar[str] = "text"
     """Language of answers, for code fences and highlighting, such as "python"."""
     floors: ClassVar[Mapping[str, str]] = {}
-    """Display names of trivial answers, such as a constant; the main one first. `floors_of` returns their metrics."""
+    """Display names of trivial answers, such as constants; the main answer first. `floors_of` returns their metrics."""
     pictured: ClassVar[bool] = False
     """True if the human sees a picture of the agent's answer in each turn, as in frontend design."""
     audited: ClassVar[bool] = True
     """True if replies of the human are audited for leaks (`colbench.leaks`)."""
     leaderboard_sets: ClassVar[Mapping[str, int]] = {}
-    """Task sources of the leaderboard's standard track, and how many tasks each has."""
+    """Task sources of the leaderboard's standard track, each with its number of tasks."""
     own_sources: ClassVar[frozenset[str]] = frozenset()
     """Task sources that come with the domain's package; `colbench verify` finds their tasks by itself."""
     human_limits: ClassVar[tuple[int, int]] = (256, 400)
@@ -192,14 +192,14 @@ class Domain:
         return source_items(source)
 
     def source(self, answer: str) -> str:
-        """Return the part of an answer that is scored: by default its last fenced block, or all of it."""
+        """Return the part of an answer that is scored: by default the last fenced block, else the whole answer."""
         blocks = FENCED.findall(answer)
         return str(blocks[-1][1]) if blocks else answer
 
     def copied(self, task: Task, source: str) -> bool:
         """Return True if an answer's source is a copy or near-copy of the task's reference, even if disguised.
 
-        By default the two are compared by their words, numbers and symbols.
+        By default, source and reference are compared by their words, numbers and symbols.
         """
         return is_copy(token_parts(task.hidden.reference), token_parts(source))
 
@@ -212,7 +212,7 @@ class Domain:
         return token_parts(source)
 
     def decisions(self, task: Task) -> tuple[Fact, ...]:
-        """Return the decisions behind a task, including those that its request states; empty if these are unknown.
+        """Return the decisions behind a task, including decisions that the request states; empty if unknown.
 
         By default, these are the task's facts. A domain may estimate the decisions of a task without facts; see
         `Asking.estimated`.
@@ -220,7 +220,7 @@ class Domain:
         return task.hidden.facts
 
     def asked(self, task: Task, said: str) -> tuple[Fact, ...]:
-        """Return the decisions that an agent's message asks for, as the rule-based human understands it."""
+        """Return the decisions that an agent's message asks for, as the rule-based human understands the message."""
         return asked_facts(self.decisions(task), said)
 
     def floors_of(self, score: Score) -> Mapping[str, Mapping[str, float]]:
@@ -365,11 +365,11 @@ class Domain:
 
     @cached_property
     def fallback(self) -> Metric | None:
-        """The metric that leads a report if answers lack the primary one; None if the domain does not define one."""
+        """The metric that leads a report if answers lack the primary metric; None in a domain without a fallback."""
         return next((metric for metric in self.metrics if metric.role == "fallback"), None)
 
     def metric(self, name: str) -> Metric | None:
-        """Return the metric with this name; None if the domain has none."""
+        """Return the metric with this name; None if the domain has no such metric."""
         return next((metric for metric in self.metrics if metric.name == name), None)
 
     def lost(self, reason: str) -> dict[str, Score]:

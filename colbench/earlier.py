@@ -10,10 +10,10 @@ from colbench.rollout_file import RolloutReader
 
 
 class Earlier(Mapping[str, Rollout]):
-    """The dialogues of an earlier attempt that must be run or scored again, by key; each is read on access.
+    """The dialogues of an earlier attempt that must be run or scored again, by key. Each dialogue is read on access.
 
-    If every finished dialogue failed in the agent's own code, the finished dialogues are also included: the run counts
-    them when it decides whether the agent is broken.
+    If every finished dialogue failed in the agent's own code, the finished dialogues are also included. The run counts
+    these dialogues to decide whether the agent is broken.
     """
 
     def __init__(self, reader: RolloutReader) -> None:

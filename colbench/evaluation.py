@@ -1,6 +1,6 @@
 """An evaluation: a run of an agent with a simulated human on a set of tasks, stored in a folder.
 
-`evaluate` and `evaluate_async` are the library's entry points; they and the command line are built on `Evaluation`.
+`evaluate` and `evaluate_async` are the library's entry points. These functions and the command line use `Evaluation`.
 Nothing here prints; an `Observer` receives the progress of the run.
 """
 
@@ -228,7 +228,7 @@ class Evaluation:
         return kept
 
     def _plans(self, task: Task | None, rollout: Rollout) -> bool:
-        """Return True if a recorded dialogue belongs to the run's plan; `task`: the dialogue's task, or None."""
+        """Return True if the run plans a recorded dialogue; `task` is the dialogue's task, None if the run lacks it."""
         trial, digest = rollout.trial, self.record.digest
         return (
             task is not None

@@ -1,4 +1,4 @@
-"""Helpers for asyncio. `run` is like `asyncio.run`, but leftover tasks that ignore cancellation are abandoned."""
+"""Helpers for asyncio. `run` is like `asyncio.run`, but abandons leftover tasks that ignore cancellation."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ R = TypeVar("R")
 COLLECTED_AFTER = 10_000
 """Number of new objects after which the garbage collector looks for cycles; the default of Python 3.11 is 700.
 
-Dialogues keep many objects for a long time; with the default, scanning them took an eighth of the CPU time.
+Dialogues keep many objects for a long time. With the default, scanning these objects took an eighth of the CPU time.
 """
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of a coroutine, run in a new event loop.
+    """Run a coroutine in a new event loop, and return its result.
 
     Remaining tasks are canceled at the end and get at most `STOP_GRACE` seconds to finish. Threads of
-    `asyncio.to_thread` are not waited for; they do not keep the process alive.
+    `asyncio.to_thread` are not waited for, and do not keep the process alive.
     """
     runner = asyncio.Runner()
     loop = runner.get_loop()
@@ -45,7 +45,10 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 class _RareCollections(AbstractContextManager[None]):
-    """A context that may be open more than once; garbage collection is less frequent until every entry is closed."""
+    """A context in which garbage collection is less frequent.
+
+    The context may be opened again while it is open. The old frequency returns when all openings are closed.
+    """
 
     def __init__(self) -> None:
         self._open = 0
@@ -68,7 +71,7 @@ class _RareCollections(AbstractContextManager[None]):
 
 
 RARE_COLLECTIONS = _RareCollections()
-"""A context that raises the garbage collector's threshold to `COLLECTED_AFTER`, unless the threshold is higher or 0."""
+"""A context that raises the garbage collector's threshold to `COLLECTED_AFTER`, unless it is higher or 0 (off)."""
 
 
 @asynccontextmanager
@@ -99,7 +102,10 @@ def first_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
 async def in_order(
     items: Iterable[T], work: Callable[[T], Coroutine[Any, Any, R]], *, most: int
 ) -> AsyncIterator[tuple[T, R]]:
-    """Yield each item with the result of `work`, in the order of the items; up to `most` calls run at a time."""
+    """Yield each item with the result of `work` for it, in the order of the items.
+
+    Up to `most` calls of `work` run at the same time.
+    """
     begun: deque[tuple[T, asyncio.Task[R]]] = deque()
     try:
         for item in items:
@@ -127,7 +133,7 @@ async def _end_tasks() -> None:
 
 
 class DaemonThreads(ThreadPoolExecutor):
-    """A pool of threads that do not keep the process alive; it is as large as the standard library's pool."""
+    """A pool of threads that do not keep the process alive. Its maximum size is the default of the standard library."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -36,7 +36,7 @@ def official_row(task: Task) -> dict[str, Any]:
 
 
 def table_row(task: Task) -> dict[str, Any]:
-    """Return a task as a row with all columns of ColBench's schema; values that the task lacks are empty.
+    """Return a task as a row with all columns of ColBench's schema; a value that the task lacks is empty.
 
     `domain` is also empty if it follows from the other columns, as in the official files.
     """
@@ -58,9 +58,9 @@ def table_row(task: Task) -> dict[str, Any]:
 
 
 def to_dataset(tasks: Iterable[Task]) -> datasets.Dataset:
-    """Return the tasks as a `datasets.Dataset`, one row for each, with the columns of `table_row`.
+    """Return the tasks as a `datasets.Dataset`, one row for each task, with the columns of `table_row`.
 
-    Columns that are empty for all tasks are left out: Parquet cannot store an empty record.
+    Columns that are empty for all tasks are left out, because Parquet cannot store an empty record.
     """
     from datasets import Dataset
 

@@ -13,7 +13,7 @@ from colbench.rollout import Failure, Rollout, Turn
 BOUNDARIES: tuple[str, ...] = get_args(Boundary)
 KINDS = tuple(kind for kind in get_args(Kind) if kind)
 REPLIES = ("empty", "cut", "filtered", "refused")
-"""Delivery problems of an agent's reply that count as reasons."""
+"""Delivery problems of an agent's reply that can be named as reasons, like kinds of failures."""
 OWN_FAULTS = {"exception", "reply", "malformed"}
 """Kinds of an agent's failures that show a fault of its code, unlike a late reply or a dialogue that is too long."""
 TOKEN_LIMIT = {role: f"--{role}-arg max_tokens=N" for role in ("agent", "human")}
@@ -59,9 +59,9 @@ def matches(rollout: Rollout, reasons: Iterable[str]) -> bool:
 
 
 def kind_of(failure: Failure) -> str:
-    """Return the kind of a failure; for files of earlier versions without a kind, derive it from the reason.
+    """Return the kind of a failure. If a file of an earlier version lacks the kind, derive it from the reason.
 
-    Return "" if it cannot be derived.
+    Return "" if the kind cannot be derived.
     """
     if failure.kind:
         return failure.kind

@@ -54,7 +54,10 @@ def add_config_flags(parser: argparse.ArgumentParser, only: Sequence[str] = ()) 
 
 
 def add_source(parser: argparse.ArgumentParser) -> None:
-    """Add the task source as a positional argument, for commands about tasks; `add_config_flags` adds `--tasks`."""
+    """Add the task source as a positional argument, for commands about tasks.
+
+    The argument has the same meaning as the flag `--tasks`, which `add_config_flags` adds.
+    """
     parser.add_argument(
         "source",
         metavar="SOURCE",
@@ -94,8 +97,8 @@ def read_config(
 ) -> RunConfig:
     """Build the configuration from flags, environment variables (COLBENCH_AGENT …) and a `--config` file.
 
-    With a `base`, such as the configuration of an earlier run, no file is read, and a variable counts only if the
-    command has a flag for it. Raises UserError, which names the flag, variable or key, if a value is bad.
+    If a `base` is given, such as the configuration of an earlier run, no file is read. A variable then counts only if
+    the command has a flag for it. Raises UserError, which names the flag, variable or key, if a value is bad.
     """
     environment = os.environ if environment is None else environment
     sources = [environment_values(environment, args if base else None), _flag_values(args)]
@@ -119,7 +122,10 @@ def merge_sources(sources: Iterable[Iterable[Found]], base: RunConfig | None = N
 
 
 def _merge(earlier: Any, value: Any) -> Any:
-    """Return the later of two values. Join tables of NAME=VALUE arguments; for equal names, the later value counts."""
+    """Return the later of two values. If both are tables of NAME=VALUE arguments, join them.
+
+    For equal names, the later value counts.
+    """
     return earlier | value if isinstance(earlier, dict) and isinstance(value, dict) else value
 
 
@@ -159,7 +165,7 @@ def file_values(values: Mapping[str, Any], place: str) -> Iterator[Found]:
 def environment_values(
     environment: Mapping[str, str], args: argparse.Namespace | None = None
 ) -> Iterator[Found]:
-    """Yield the values of environment variables; with `args`, only those for which the command has a flag.
+    """Yield the values of environment variables; with `args`, only of variables for which the command has a flag.
 
     Raises UserError for a variable whose name almost matches a known one, or whose value is empty or malformed.
     """
@@ -219,7 +225,7 @@ def names(text: str, separator: str = ",") -> list[str]:
 
 
 def pairs(given: Sequence[str], place: str) -> dict[str, Any]:
-    """Return NAME=VALUE arguments by name. Raises UserError if an argument has another form."""
+    """Return the values of NAME=VALUE arguments, by name. Raises UserError if an argument has another form."""
     return dict(_pair(pair, place) for pair in given)
 
 
@@ -243,7 +249,7 @@ def _scalar(text: str) -> str | int | float | bool:
 
 
 def command_flags(config: RunConfig) -> list[str]:
-    """Return the flags that give a configuration, in human-readable form; defaults are left out."""
+    """Return the command-line flags that set a configuration, in human-readable form, without defaults."""
     usual, values = msgspec.to_builtins(RunConfig()), msgspec.to_builtins(config)
     return [
         word
@@ -279,7 +285,7 @@ def _words(setting: Setting, value: Any) -> list[str]:
 
 
 def _flag(flag: str, value: str) -> tuple[str, ...]:
-    """Return a flag and its value as words; a value with a leading dash must be in the same word as its flag."""
+    """Return the words of a command line that set a flag. A value with a leading dash shares a word with its flag."""
     return (f"{flag}={value}",) if value.startswith("-") else (flag, value)
 
 

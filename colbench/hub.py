@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 LOGIN = "log in with `hf auth login`, or set HF_TOKEN"
 OFFLINE = "HF_HUB_OFFLINE is set; unset it"
 CLIENTS = ("httpx", "httpcore", "requests", "urllib3")
-"""Beginnings of the names of the HTTP packages (such as `httpx2`) that the versions of the hub's client use."""
+"""Prefixes of the names of HTTP packages, such as `httpx2`, that versions of the hub's client use."""
 
 
 def check_repository(repository: str) -> None:
@@ -33,11 +33,11 @@ def check_repository(repository: str) -> None:
 
 
 def push(dataset: datasets.Dataset, repository: str, *, private: bool | None = None) -> str:
-    """Upload a dataset to a dataset repository, which is created if necessary, and return its URL.
+    """Upload a dataset to a dataset repository, and return the repository's URL. Create the repository if necessary.
 
-    `private`: visibility of a new repository. With None, the owner's settings decide, and the default is public.
-    Raises UserError if `repository` is malformed, if the hub refuses the upload, or if the upload fails on this
-    machine; EndpointError if the hub cannot be reached or answers with HTTP 5xx.
+    `private`: visibility of a new repository. With None, the owner's settings decide, and the default is public. Raises
+    UserError if `repository` is malformed, if the hub refuses the upload, or if the upload fails on this machine.
+    Raises EndpointError if the hub cannot be reached or answers with HTTP 5xx.
     """
     check_repository(repository)
     try:
@@ -93,6 +93,6 @@ def _explain(repository: str, cause: Exception) -> ColBenchError:
 
 
 def _is_connection_error(error: Exception) -> bool:
-    """Return True if a request got no response. The classes of these errors differ between versions of the client."""
+    """Return True if an error means that a request got no response. Its class depends on the client's version."""
     of_client = any(cls.__module__.startswith(CLIENTS) for cls in type(error).__mro__)
     return of_client or isinstance(error, ConnectionError | TimeoutError)

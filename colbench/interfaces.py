@@ -53,13 +53,13 @@ class StatefulAgent(Protocol):
     def open(self, episode: Episode) -> AbstractAsyncContextManager[Agent]:
         """Return a context manager for the agent of one dialogue.
 
-        It is opened when the dialogue starts, and always closed when the dialogue ends.
+        The context is opened when the dialogue starts, and always closed when the dialogue ends.
         """
         ...
 
 
 class Rule(Struct, frozen=True, kw_only=True):
-    """A rule for agents, and how to check it; for `colbench agents check`."""
+    """A rule for agents, and the way in which `colbench agents check` checks the rule."""
 
     name: str
     """The requirement, in a few words."""
@@ -206,7 +206,7 @@ class TaskIndex(Protocol):
         ...
 
     def like(self, task: Task) -> str:
-        """Return a description of an indexed task that `task` nearly duplicates; "" if it duplicates none."""
+        """Return a description of the indexed task that `task` nearly duplicates; "" without such a task."""
         ...
 
 
@@ -259,7 +259,7 @@ class Origin(Struct, frozen=True, kw_only=True):
 
 
 class Design(Protocol):
-    """A task's decisions, as its author knows them; every field is keyed by a decision's name.
+    """A task's decisions, as the task's author knows them; every field is keyed by a decision's name.
 
     Each entry point of the group `colbench.designs` is a function that returns the design of a task, or None for an
     unknown task.

@@ -41,7 +41,7 @@ AUDITED = 50_000
 
 
 def audit(task: Task, question: str, reply: str) -> Leak:
-    """Return the shares of hidden items that a reply reveals, not counting items that the question named or asked for.
+    """Return the shares of hidden items that a reply reveals, except items that the question named or asked for.
 
     Items in the request are not hidden. Each field is the share, in [0, 1], of one kind of hidden items.
     """
@@ -54,10 +54,11 @@ def audit_turns(task: Task, turns: Iterable[Turn]) -> tuple[Turn, ...]:
 
     The leak is the share of the hidden items (`hidden_items`) that the human's reply revealed for the first time. An
     item does not count if the human or the agent had already mentioned it, or if the agent had asked for it. So the
-    leaks of a dialogue add up to the share revealed in the whole dialogue. Turns without a reply stay unchanged. So do
-    all turns of a domain whose `Domain.audited` is False: there, the human is expected to state the content of the
-    answer. Only the first `AUDITED` characters of a message are read, because a one-megabyte message would delay all
-    other dialogues.
+    leaks of a dialogue add up to the share revealed in the whole dialogue.
+
+    Turns without a reply stay unchanged. All turns of a domain whose `Domain.audited` is False stay unchanged too:
+    there, the human is expected to state the content of the answer. Only the first `AUDITED` characters of a message
+    are read, because a one-megabyte message would delay all other dialogues.
     """
     if not get_domain(task.domain).audited:
         return tuple(turns)
@@ -86,7 +87,10 @@ def used_items(task: Task, source: str) -> Items:
 
 
 def _asked(task: Task, secret: Items, question: str) -> Items:
-    """Return the hidden items that a question names, or that are in the statement of a fact that it asks about."""
+    """Return the hidden items that a question names or asks about.
+
+    A question that contains the words of a topic or example of a fact asks about all items in the fact's statement.
+    """
     asked = mentioned(secret, question)
     stems = _stems(question)
     for topics, said in _facts(secret, task.hidden.facts):
@@ -117,7 +121,7 @@ def said_by(secret: Items, statement: str) -> Items:
 
 
 _Topics = Mapping[str, Sequence[tuple[str, ...]]]
-"""The topics and examples, grouped by their longest stem. Each is a tuple of its other stems.
+"""The topics and examples, grouped by their longest stem. Each topic or example is a tuple of its other stems.
 
 So a question is compared only with the topics whose longest stem it contains. A topic without stems has the key "", and
 matches every question.

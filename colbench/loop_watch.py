@@ -56,7 +56,7 @@ def frame_of(thread: int) -> FrameType | None:
 
 @contextmanager
 def watched_loop() -> Iterator[LoopWatch]:
-    """Watch the running event loop; if it is already watched, reuse that watch."""
+    """Watch the running event loop; if the loop already has a watch, reuse it."""
     loop = asyncio.get_running_loop()
     if loop in _WATCHES:
         yield _WATCHES[loop]
@@ -70,7 +70,7 @@ def watched_loop() -> Iterator[LoopWatch]:
 
 
 def interrupt(loop: asyncio.AbstractEventLoop, frame: FrameType | None) -> None:
-    """Interrupt, from now on, any code that blocks the loop; `frame` comes from a signal handler.
+    """Interrupt, from now on, any code that blocks the loop; `frame` is the frame that a signal handler received.
 
     Raises Interrupted immediately if the frame belongs to a speaker's code.
     """
@@ -148,7 +148,7 @@ class LoopWatch:
             self._asked = self._suspect = self._interrupted = self._pulse.pending_since = None
 
     def _account(self, now: float) -> None:
-        """Charge the time since the last call to the suspect alone: the speaker that blocks the loop.
+        """Charge the suspect alone (the speaker that blocks the loop) with the time since the last call of this method.
 
         If the suspect ignores an interrupt for `GRACE` seconds, charge the time to all speakers, so that they time out.
         """

@@ -69,9 +69,10 @@ class _Place(NamedTuple):
 def merge(runs: Sequence[str | Path], *, out: str | Path, force: bool = False) -> Merged:
     """Merge the shards of a run into a new folder, with its report.
 
-    If several shards have the same dialogue and only its times differ, it is taken once. A finished dialogue takes
-    precedence over a dialogue that must be repeated. A planned dialogue that is missing from all shards stays pending:
-    `colbench eval --out` with the same settings runs it. The folder appears only when it is completely written.
+    If several shards have the same dialogue and only its times differ, the dialogue is taken once. A finished dialogue
+    takes precedence over a dialogue that must be repeated. A planned dialogue that is missing from all shards stays
+    pending: `colbench eval --out` with the same settings runs it. The folder appears only when it is completely
+    written.
 
     Args:
         runs: Folders of the shards, or of any runs of one configuration.
@@ -158,7 +159,7 @@ def _versions(record: RunRecord) -> dict[str, str]:
 
 
 def _differing(folders: Sequence[RunFolder], pins: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return a line with two values for each pin that differs between shards; shards without the pin are ignored."""
+    """Return a line for each pin that differs between shards, with two of its values. Ignore shards without the pin."""
     found = []
     for name in sorted({name for each in pins for name in each}):
         known = [
@@ -191,7 +192,7 @@ def _together(records: Sequence[RunRecord]) -> RunRecord:
 
 @contextmanager
 def _reading(folder: RunFolder) -> Iterator[None]:
-    """Lock a run against writes by other processes while it is read. Do nothing if its folder is read-only."""
+    """Lock a run against writes by other processes while it is read. Do nothing if the run's folder is read-only."""
     if not os.access(folder.path, os.W_OK):
         yield
         return

@@ -91,10 +91,10 @@ class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def flaw(message: Message) -> str:
-    """Return why a message made by other code cannot be written to a file and read back; "" if it can.
+    """Return the reason why a message cannot be written to a file and read back; "" if it can.
 
-    A check is needed because a Message is not validated when it is created, and may contain NaN, which JSON lacks.
-    `content` and `images` are not checked.
+    A check is needed because a Message from other code is not validated when it is created, and may contain NaN, which
+    JSON lacks. `content` and `images` are not checked.
     """
     for name, kind in (("usage", Usage), ("delivery", Delivery), ("sampled", Sampled)):
         value = getattr(message, name)

@@ -38,7 +38,7 @@ def whole_percent(share: float | None) -> str:
 
 
 def percent_range(interval: Interval) -> str:
-    """Return an interval as `39.1 to 45.4%`, with `, exact` if the interval is not a bootstrap interval."""
+    """Return an interval as `39.1 to 45.4%`, followed by `, exact` if the interval is not a bootstrap interval."""
     if interval.low is None or interval.high is None:
         return NO_INTERVAL
     exact = ", exact" if interval.method == "exact" else ""
@@ -46,7 +46,7 @@ def percent_range(interval: Interval) -> str:
 
 
 def percent_with_range(interval: Interval) -> str:
-    """Return a share as `42.3% (39.1 to 45.4)`, with `, exact` if the interval is not a bootstrap interval.
+    """Return a share as `42.3% (39.1 to 45.4)`, followed by `, exact` if the interval is not a bootstrap interval.
 
     Return only the share if the interval has no ends.
     """

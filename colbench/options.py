@@ -48,7 +48,7 @@ class Setting(Struct, frozen=True, kw_only=True):
     metavar: str
     effect: Effect
     default: str
-    """The default in words; empty if it is off, empty or None, and its Option does not describe it."""
+    """The default in words; empty if the default is off, empty or None and the field's Option does not describe it."""
     separator: str
 
     @property

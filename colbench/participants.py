@@ -52,7 +52,7 @@ def agent_prompt(path: str | None, domain: str, max_turns: int, pictures: bool =
 
 
 def spec_of(participant: object) -> str:
-    """Return the spec that a run records for an object: its attribute `spec`, or `module:Class`."""
+    """Return the spec that a run records for an object: the object's attribute `spec`, or `module:Class`."""
     named = getattr(participant, "spec", None)
     if isinstance(named, str):
         return named
@@ -153,9 +153,10 @@ def why_single(role: Role, participant: object, *, given: bool) -> str:
 
 
 async def start(stack: AsyncExitStack, role: str, participant: Any) -> None:
-    """Start a participant that is a context manager. The exit stack stops it; errors while stopping are only logged.
+    """Start a participant that is a context manager. The exit stack stops the participant.
 
-    ColBench's own errors pass unchanged. Raises UserError if the participant fails to start with any other error.
+    Errors while stopping are only logged. ColBench's own errors at the start pass unchanged. Raises UserError if the
+    participant fails to start with any other error.
     """
     if not hasattr(participant, "__aenter__"):
         return

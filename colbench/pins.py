@@ -18,7 +18,7 @@ def changed_pins(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[st
 
 
 def _explained(name: str) -> str:
-    """Return the name of a pin; for the hash of source code, also its meaning."""
+    """Return the name of a pin. If the pin is a hash of source code, add the meaning of the hash."""
     meaning = " (the content of its file, or of a local module that it imports)"
     return name + meaning if name.endswith(".source") else name
 

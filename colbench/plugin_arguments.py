@@ -26,7 +26,7 @@ Temperature = Annotated[float, Meta(ge=0)]
 
 
 def named(factory: Factory, *, registered: bool) -> tuple[str, list[str]]:
-    """Return the name of a factory's parameter for the text after the spec's colon, and the names of all others.
+    """Return the name of a factory's parameter for the text after the spec's colon, and the other parameters' names.
 
     The first name is "" if the factory does not take the text after the colon.
     """
@@ -73,7 +73,7 @@ def require_fitting(flag: str, factory: Factory, args: Mapping[str, ArgValue]) -
 
 
 def with_flag(flag: str, spec: str, args: Mapping[str, ArgValue], message: str) -> str:
-    """Return a factory's error message with the flag that it is about.
+    """Return a factory's error message, preceded by the flag that the user should change.
 
     The flag is `FLAG-arg`, such as `--agent-arg`, if the message begins with the name of an argument in `args`. A
     message that already begins with a flag is returned unchanged.
@@ -104,7 +104,7 @@ def _is_checked(hint: Any) -> bool:
 
 
 def describe_usage(flag: str, spec: str, factory: Factory, *, registered: bool) -> str:
-    """Describe, for an error message, a factory's argument after the colon of the spec, and its named arguments."""
+    """Describe a factory's arguments for an error message: the one after the spec's colon, and the named ones."""
     first, names = named(factory, registered=registered)
     after = f"argument after the colon: {first}; " if first else ""
     if registered and ":" in spec and not first:

@@ -18,7 +18,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def import_file(path: Path) -> ModuleType:
-    """Import a file, even if it was imported before; modules next to it become importable.
+    """Import a file, even if it was imported before. Modules in the file's folder become importable.
 
     The module has the file's name or, if another module has this name, `NAME@HASH` with the hash of the path.
     """

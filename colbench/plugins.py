@@ -106,7 +106,7 @@ def files_of(kind: Kind, spec: str) -> list[Path]:
 
 
 def require_method(kind: Kind, plugin: object, place: str) -> None:
-    """Raise UserError, which begins with `place`, unless `plugin` is an instance with the async method of its kind."""
+    """Raise UserError, which begins with `place`, unless `plugin` is an instance with the async method of `kind`."""
     method = REQUIRED[kind]
     if isinstance(plugin, type):
         raise UserError(f"{place}: {_name(plugin)} is a class; pass an instance")
@@ -129,8 +129,8 @@ def require_method(kind: Kind, plugin: object, place: str) -> None:
 def resolve_tasks(spec: str, malformed: list[str] | None = None) -> list[Task]:
     """Load the tasks of a source: a task file, or `NAME:ARGUMENT` of the entry-point group `colbench.tasks`.
 
-    Raises UserError if the source does not exist, DataError if a row is malformed. If a list `malformed` is given
-    and the source supports this, malformed rows are instead left out and named in the list.
+    Raises UserError if the source does not exist. Raises DataError if a row is malformed. But if a list `malformed` is
+    given and the source supports this, malformed rows are left out and named in the list.
     """
     path = Path(spec).expanduser()
     if path.is_dir():

@@ -172,7 +172,7 @@ class Tally:
 
 
 def _measures(rollout: Rollout, mode: str) -> Iterator[tuple[str, float]]:
-    """Yield the metrics to show for one dialogue, by label; nothing if primary and fallback metric are missing."""
+    """Yield the metrics to show for one dialogue, by label; nothing if it lacks the primary and the fallback metric."""
     domain, score = get_domain(rollout.domain), rollout.scores.get(mode)
     value = domain.primary.of(score)
     if value is not None:

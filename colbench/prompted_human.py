@@ -52,7 +52,7 @@ class PromptedHuman:
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message | str:
         """Return the model's reply as the human.
 
-        Raises SimulatorError if the model's reply is empty or a refusal, UserError if a user's prompt has no
+        Raises SimulatorError if the model's reply is empty or a refusal. Raises UserError if a user's prompt has no
         placeholder for the hidden information. Errors of the model's client, such as EndpointError, and of the browser
         (RenderError) pass unchanged.
         """

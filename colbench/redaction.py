@@ -13,7 +13,10 @@ ADDRESS = re.compile(r"\b([a-z][a-z0-9+.-]*)://[^\s'\"<>]+", re.IGNORECASE)
 
 
 def scrub(text: str) -> str:
-    """Return a text with URLs reduced to the scheme, and paths from `/`, `~/` or a drive reduced to the file name."""
+    """Return a text with URLs reduced to the scheme, and paths to the file name.
+
+    A path begins with `/`, `~/` or a drive.
+    """
     return PATH.sub(r"\1", ADDRESS.sub(r"\1:…", text))
 
 

@@ -30,7 +30,7 @@ def unknown_domain(name: str) -> str:
 
 @cache
 def installed_domains() -> tuple[Domain, ...]:
-    """Return the installed domains in alphabetical order, without those that cannot be loaded.
+    """Return the installed domains in alphabetical order, without domains that cannot be loaded.
 
     A faulty package must not stop runs of other domains, so its error is only logged.
     """

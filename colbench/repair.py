@@ -28,8 +28,8 @@ class Repair(Struct, kw_only=True):
 def repair(folder: RunFolder) -> Repair:
     """Move the invalid lines of a run's rollout file to another file; valid lines are kept byte for byte.
 
-    NUL bytes before a valid line are also moved. Raises DataError if the folder does not contain a run, UserError if
-    another process uses the folder.
+    NUL bytes before a valid line are also moved. Raises DataError if the folder does not contain a run. Raises
+    UserError if another process uses the folder.
     """
     folder.record()
     done = Repair(side_file=folder.path / DROPPED)

@@ -25,7 +25,7 @@ class RunResources:
     def __init__(
         self, config: RunConfig, tasks: Sequence[Task], domains: Sequence[str] = ()
     ) -> None:
-        """Prepare the resources of the tasks' domains, and of further `domains`, which may be without tasks."""
+        """Prepare the resources of the tasks' domains and of `domains`, which may include domains without tasks."""
         by_domain: dict[str, list[Task]] = {name: [] for name in domains}
         for task in tasks:
             by_domain.setdefault(task.domain, []).append(task)
@@ -75,7 +75,7 @@ class RunResources:
         await self._running.aclose()
 
     def scorers(self) -> dict[str, Scorer]:
-        """Return the scorer of each domain; call this only after starting."""
+        """Return the scorer of each domain. Call this method only after the resources have been started."""
         return {
             name: with_extras(get_domain(name).scorer(resources), self._extras)
             for name, resources in self.by_domain.items()

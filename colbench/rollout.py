@@ -56,7 +56,7 @@ class Asking(Struct, frozen=True, kw_only=True, omit_defaults=True):
     told: int = 0
     """Number of hidden decisions that were revealed before the answer."""
     needed_questions: int = 0
-    """Minimum number of questions that reveal all hidden decisions if the human reveals two per reply."""
+    """Minimum number of questions that reveal all hidden decisions if the human reveals two decisions per reply."""
     guessed: tuple[str, ...] = ()
     """Names of the hidden decisions that the answer gets right although they were never revealed."""
     ignored: tuple[str, ...] = ()
@@ -115,7 +115,7 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     raw: str
     """The agent's output, unmodified except that question marks replace lone surrogates."""
     said: str
-    """The part that the human saw: without private text and without the answer."""
+    """The part of the agent's message that the human saw: without private text and without the answer."""
     human: str | None = None
     """The human's reply; None on the last turn."""
     thoughts: str = ""
@@ -185,8 +185,7 @@ class Rollout(Struct, frozen=True, kw_only=True):
 
     schema: str = SCHEMA
     key: str
-    """Hash of the task's ID and hash, the trial and the run's configuration, which identifies the cell when
-    resuming."""
+    """Hash of the task's ID and hash, the trial and the run's configuration; it identifies the cell on resuming."""
     task_id: str
     task_hash: str
     domain: str
@@ -274,7 +273,7 @@ def read_rollouts(path: Path) -> list[Rollout]:
 
 
 def iter_rollouts(path: Path) -> Iterator[Rollout]:
-    """Yield the rollouts of a file one at a time, including those replaced by a later one with the same key.
+    """Yield the rollouts of a file one at a time, even if a later line replaces them (has the same key).
 
     An incomplete last line is left out. Raises DataError if the file cannot be read, or if a line is malformed; the
     message then names the line.

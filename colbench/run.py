@@ -83,7 +83,7 @@ class Run:
 
     @cached_property
     def tasks(self) -> list[Task]:
-        """The tasks of the run. Raises UserError if their source is missing, DataError if the tasks have changed."""
+        """The tasks of the run. Raises UserError if the task source is missing, DataError if the tasks have changed."""
         if self._tasks is not None:
             return list(self._tasks)
         return recorded_tasks(self.folder, self.record)
@@ -92,9 +92,9 @@ class Run:
     def rollouts(self) -> list[Rollout]:
         """The dialogues with their scores, one for each task and trial that has been run.
 
-        They are in the order of the plan: all tasks in order, then all of them again for the next trial. Dialogues on
-        tasks that are missing from the task source come last, in the order in which they ended. Dialogues on earlier
-        versions of a task are left out.
+        The dialogues are in the order of the plan: all tasks for the first trial, then all tasks for the next trial.
+        Dialogues on tasks that are missing from the task source come last, in the order in which they ended. Dialogues
+        on earlier versions of a task are left out.
         """
         order = {task.id: number for number, task in enumerate(self.known_tasks())}
 
@@ -109,7 +109,7 @@ class Run:
 
     @cached_property
     def stats(self) -> dict[str, ByTask]:
-        """Statistics, without texts, of each dialogue by domain, task and trial. Millions of them fit in memory."""
+        """Statistics of each dialogue by domain, task and trial. They contain no texts, so millions fit in memory."""
         return by_task(self.known_tasks(), self._latest())
 
     @cached_property
@@ -198,7 +198,7 @@ class Run:
         return pandas.DataFrame(self._aligned_rows())
 
     def to_dataset(self) -> datasets.Dataset:
-        """Return the dialogues as a `datasets.Dataset`, one row for each.
+        """Return the dialogues as a `datasets.Dataset`, one row for each dialogue.
 
         The columns are as in `rows`, then `request`, `answer` (None without an answer) and `messages`, a list of
         `{"role": "user" or "assistant", "content": text}` that begins with the human's request. Each text is as the
@@ -262,7 +262,7 @@ class Run:
         return modes(rollouts, self.config.scoring, domain, lead)[0], lead
 
     def known_tasks(self) -> list[Task]:
-        """Return the tasks; an empty list if their source is missing or has changed."""
+        """Return the tasks; an empty list if the task source is missing or the tasks have changed."""
         try:
             return self.tasks
         except UserError:

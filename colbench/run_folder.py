@@ -48,9 +48,9 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     schema: str = SCHEMA
     colbench: str = __version__
     commit: str = ""
-    """Commit of the harness, with `-dirty` if files were changed; empty if it does not run from a checkout.
+    """Commit of the harness, with `-dirty` if files were changed; empty if the harness is not in a checkout.
 
-    If attempts at the run had different values of a field in `VERSIONS`, the field has them all; see `join_values`.
+    If attempts at the run had different values of a field in `VERSIONS`, the field has all values; see `join_values`.
     """
     python: str = platform.python_version()
     platform: str = platform.platform()
@@ -60,16 +60,16 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     """The values hashed into `digest`; a run can be resumed only if they are unchanged."""
     digest: str
     sandbox: str = ""
-    """Isolation of answers: tier, Python version and limits for code, the browser's sandbox for pages."""
+    """Isolation of answers. For code: tier, Python version and limits. For pages: the browser's sandbox."""
     environments: dict[str, str] = {}
-    """Version and settings of the tools that produce the scores, by domain, such as the browser's."""
+    """Version and settings of the tools that produce the scores, such as the browser, by domain."""
     tasks: TaskSource
     learned: dict[str, list[str]] = {}
     """Properties of models and servers that the run discovered, by role, such as a request field that is refused."""
 
 
 VERSIONS = ("commit", "python", "platform", "sandbox")
-"""Fields of the record that can differ between attempts at a run; so can the values in `environments`."""
+"""Fields of the record that can differ between attempts at a run. The values in `environments` can differ too."""
 SHOWN = 10
 """Maximum number of runs that a message lists."""
 VALUES = " | "
@@ -88,7 +88,7 @@ def versions_of(record: RunRecord) -> dict[str, str]:
 
 
 def join_versions(records: Sequence[RunRecord]) -> RunRecord:
-    """Return the first record; a field in which the records have different versions gets all of them."""
+    """Return the first record; a field in which the records have different versions contains all versions."""
     fixed = {name: join_values(*(getattr(each, name) for each in records)) for name in VERSIONS}
     tools: dict[str, str] = {}
     for name, value in (pair for each in records for pair in each.environments.items()):
@@ -145,7 +145,7 @@ class RunFolder:
         return record
 
     def _why_unread(self, cause: OSError) -> str:
-        """Return why `run.json` cannot be read; if possible, suggest runs in the folder or one with a similar name."""
+        """Return why `run.json` cannot be read; if possible, suggest runs in the folder or a run of similar name."""
         name = self.record_path.name
         if not isinstance(cause, FileNotFoundError):
             return f"{name} cannot be read: {cause.strerror}"

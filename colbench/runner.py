@@ -1,4 +1,4 @@
-"""The runner: runs the cells of a run, many dialogues at a time, and scores answers while other dialogues continue."""
+"""The runner, which runs many dialogues of a run at a time, and scores answers while other dialogues continue."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ dialogues and the dialogues that wait for sandbox workers."""
 
 
 class Runner(Struct, frozen=True, kw_only=True):
-    """A runner of dialogues: the agent, the human and the scorers of a run, and its limits."""
+    """A runner of dialogues, with the agent, the human, the scorers and the limits of a run."""
 
     agent: Agent | StatefulAgent
     human: HumanSimulator
@@ -64,12 +64,12 @@ class Runner(Struct, frozen=True, kw_only=True):
     async def run(
         self, cells: Iterable[Cell], earlier: Mapping[str, Rollout], done: Callable[[Rollout], None]
     ) -> None:
-        """Run and score every cell; `done` is called with each rollout as it is finished.
+        """Run and score every cell; `done` is called with each rollout as soon as the rollout is finished.
 
         `earlier` maps keys to rollouts of an earlier attempt that are not settled (`Rollout.settled`). If only the
-        scoring of such a dialogue failed, the dialogue is not run again, only scored. Raises EndpointError if
-        `GIVE_UP_AFTER` dialogues in a row failed because of a model server or the human (`CellQueue.ended`), UserError
-        if a model server refuses the key or the URL.
+        scoring of such a dialogue failed, the dialogue is only scored, and not run again. Raises EndpointError if
+        `GIVE_UP_AFTER` dialogues in a row failed because of a model server or the human (`CellQueue.ended`). Raises
+        UserError if a model server refuses the key or the URL.
         """
         queue = CellQueue(cells, earlier, done)
         await self.serve(queue)

@@ -11,9 +11,9 @@ from msgspec import Struct
 Outcome = Literal["passed", "wrong", "error", "timeout", "skipped", "unstable", "unscorable"]
 """The outcome of one hidden test.
 
-`skipped`: not run, because the answer is not runnable code or had timed out too often; counts as failed.
-`unstable`: the reference itself gives different values in two runs; left out of the score.
-`unscorable`: the reference raises, or its value cannot be compared; left out of the default mode's score.
+`skipped`: the test was not run, because the answer is not runnable code or had timed out too often; it counts as
+failed. `unstable`: the reference itself gives different values in two runs; the test is left out of the score.
+`unscorable`: the reference raises, or its value cannot be compared; the test is left out of the default mode's score.
 """
 LEFT_OUT: frozenset[Outcome] = frozenset({"unstable", "unscorable"})
 """Outcomes of tests that do not count."""
@@ -55,7 +55,7 @@ class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: str = ""
     """Explanation of the value: why it is None or 0, or which tests were left out."""
     metrics: Mapping[str, float] = {}
-    """Further metrics that could be computed, by name: the metrics of the domain and of extra scorers.
+    """Further metrics, by name: those metrics of the domain and of extra scorers that could be computed.
 
     In frontend design, they include the primary metric.
     """
@@ -78,5 +78,5 @@ class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return next(wrong, "")
 
     def failed_checks(self) -> list[str]:
-        """Return the tests that the answer did not pass, one line each, including those that do not count."""
+        """Return the tests that the answer did not pass, one line each, including tests that do not count."""
         return [check.line for check in self.checks if check.outcome != "passed"]

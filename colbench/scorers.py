@@ -34,7 +34,7 @@ class ExtraScorer(Protocol):
     """
 
     metrics: Sequence[Metric]
-    """The metrics, all of the role `detail`; their names must differ from those of the domain's metrics.
+    """The metrics, all of the role `detail`. Their names must differ from the names of the domain's metrics.
 
     If this is an attribute of the scorer's class, reports read the metrics without building the scorer.
     """
@@ -45,7 +45,7 @@ class ExtraScorer(Protocol):
 
 
 def find_scorers(names: Sequence[str]) -> list[ExtraScorer]:
-    """Build the extra scorers of these names. Raises UserError if one is not installed or cannot be built."""
+    """Build the extra scorers of these names. Raises UserError if a scorer is not installed or cannot be built."""
     points = {point.name: point for point in entry_points(group=GROUP)}
     found: list[ExtraScorer] = []
     for name in names:
@@ -64,7 +64,7 @@ def find_scorers(names: Sequence[str]) -> list[ExtraScorer]:
 
 @cache
 def extra_metric(name: str) -> Metric:
-    """Return the metric of this name that an installed extra scorer declares, or else `plain_metric(name)`."""
+    """Return the metric `name` as declared by an installed extra scorer, or else `plain_metric(name)`."""
     declared = (metric for point in sorted(entry_points(group=GROUP)) for metric in _metrics(point))
     return next((metric for metric in declared if metric.name == name), plain_metric(name))
 
@@ -92,7 +92,7 @@ def _build(name: str, loaded: Any) -> ExtraScorer:
 
 
 def _is_measure(loaded: object) -> bool:
-    """Return True for a function of a task and an answer."""
+    """Return True if the object is a function that takes a task and an answer."""
     if not inspect.isfunction(loaded):
         return False
     try:

@@ -26,8 +26,8 @@ def find_tasks(
 ) -> tuple[RunConfig, list[Task]]:
     """Return the configuration and its selected tasks. A missing task source is replaced by the domain's default.
 
-    `malformed`: see `resolve_tasks`. Raises UserError if the source, a task or the domain does not exist, DataError if
-    a row is malformed or the domain of a selected task is not installed.
+    `malformed`: see `resolve_tasks`. Raises UserError if the source, a task or the domain does not exist. Raises
+    DataError if a row is malformed, or if the domain of a selected task is not installed.
     """
     if config.domain and config.domain not in domain_names():
         known = domain_names()
@@ -41,7 +41,7 @@ def find_tasks(
 
 
 def lines_of(source: str) -> dict[str, int]:
-    """Return the line of each task by ID if the source is a file of JSON lines, else an empty dict."""
+    """Return the line number of each task, by task ID; an empty dict if the source is not a file of JSON lines."""
     path = Path(source).expanduser()
     return task_lines(path) if path.is_file() and path.suffix not in NO_LINES else {}
 
@@ -99,7 +99,8 @@ def require_tasks(tasks: Sequence[Task]) -> list[Task]:
 def select(tasks: list[Task], config: RunConfig) -> list[Task]:
     """Return the tasks selected by `--domain`, `--task-ids` and `--limit`.
 
-    Raises UserError if one of the `--task-ids` is missing, if the domain is not installed, or if no task belongs to it.
+    Raises UserError if one of the `--task-ids` is missing, if the domain is not installed, or if no task belongs to the
+    domain.
     """
     given = config.tasks in ("", GIVEN)
     source = "the list of tasks" if given else config.tasks
@@ -143,8 +144,8 @@ def recorded_tasks(folder: RunFolder, record: RunRecord) -> list[Task]:
 def source_of(folder: RunFolder, record: RunRecord) -> str:
     """Return the source from which the tasks of a run can be loaded again.
 
-    For tasks given as objects, this is the copy in the run's folder. For a file, it is the recorded absolute path if it
-    exists, else the given path. Raises UserError if none of these files exists.
+    For tasks given as objects, the source is the copy in the run's folder. For a file, the source is the recorded
+    absolute path if it exists, else the given path. Raises UserError if none of these files exists.
     """
     given = record.config.tasks
     place = str(folder.tasks_path) if given == GIVEN else record.tasks.file

@@ -73,7 +73,7 @@ class Talk:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """All messages so far, the human's request first: everything the agent may see, but never the task."""
+        """All messages so far, the human's request first. The agent may see these messages, but never the task."""
         return self._dialogue.messages
 
     @property
@@ -123,7 +123,7 @@ class Session:
     Args:
         config: The configuration; its agent and its number of trials are ignored.
         tasks: A source, as for `--tasks`, or a list of tasks. If only `domain` is set, `Session.tasks` is empty, and
-            dialogues can be about any task of that domain. If neither is set, the bundled tasks of backend programming.
+            dialogues can be about any task of that domain. Default: the bundled tasks of backend programming.
         human: A spec, as for `--human`, or an object with `async def respond(task, messages)`.
         settings: Fields of `RunConfig`, which replace the same fields of `config`.
 
@@ -177,7 +177,7 @@ class Session:
         await self._stack.aclose()
 
     def describe(self) -> dict[str, Any]:
-        """Return everything that a result depends on, so that it can be recorded."""
+        """Return everything that a result depends on, to be recorded with the result."""
         domains = list(self.resources.by_domain)
         return {
             "config": self.config.pins(),
@@ -188,7 +188,8 @@ class Session:
     def start(self, task: Task, *, trial: int = 0, images: bool = False) -> Talk:
         """Return a new dialogue on a task; `images`: True if the agent is shown pictures of its pages.
 
-        Raises UserError if `task` is not a task, or if `told` is `all` and the task's decisions are not known.
+        Raises UserError if `task` is not a task, or if the setting `told` is `all` and the task's decisions are not
+        known.
         """
         return Talk(self, self.cell(task, trial), images)
 
@@ -197,7 +198,7 @@ class Session:
     ) -> Rollout:
         """Run a dialogue with an agent and return it unscored; see `Runner.run_dialogue` for the errors.
 
-        Raises UserError if `agent` is not an agent object, or `task` not a task.
+        Raises UserError if `agent` is not an agent object, or if `task` is not a task.
         """
         _require_agent(agent)
         return await self.runner(agent, concurrency=1).run_dialogue(self.cell(task, trial))
@@ -208,7 +209,8 @@ class Session:
         """Run and score dialogues with an agent, at most `concurrency` (default: all) at a time.
 
         Returns the rollouts in the order of `cells`; see `Runner.run` for the errors. The failure of a dialogue is not
-        raised, but recorded in its rollout. Raises UserError if `agent` is not an agent object, or `cells` not cells.
+        raised, but recorded in its rollout. Raises UserError if `agent` is not an agent object, or if `cells` is not a
+        sequence of cells.
         """
         _require_agent(agent)
         _require_cells(cells)
@@ -228,7 +230,8 @@ class Session:
     def cell(self, task: Task, trial: int = 0) -> Cell:
         """Return the cell (one planned dialogue) of a task and a trial, with the seed that an evaluation would use.
 
-        Raises UserError if `task` is not a task, or if `told` is `all` and the task's decisions are not known.
+        Raises UserError if `task` is not a task, or if the setting `told` is `all` and the task's decisions are not
+        known.
         """
         if not isinstance(task, Task):
             raise UserError(f"task: expected a Task, such as one of Session.tasks, got {task!r}")

@@ -1,7 +1,7 @@
 """Shards: the parts of a run that is split over several machines.
 
-The task and the trial of a dialogue determine its shard. So all runs on the same tasks are split in the same way,
-whatever their agents: shard 1 of 4 of one run can be compared with shard 1 of 4 of another run.
+The task and the trial of a dialogue determine its shard. All runs on the same tasks are therefore split in the same
+way, even if their agents differ: shard 1 of 4 of one run can be compared with shard 1 of 4 of another run.
 """
 
 from __future__ import annotations

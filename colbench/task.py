@@ -2,9 +2,9 @@
 
 Each line of a task file is a row: a JSON object in the official schema, with `problem_description`, `ground_truth`, and
 for backend programming `test_cases` and optionally `hidden_information`. ColBench's own files may add `id`, `domain`,
-`family` and `facts`. A misspelled key is an error; other keys are ignored. A key whose value is null counts as missing.
-A row without `domain`, as in the official files, is a task of backend programming if it has test cases, else of
-frontend design.
+`family` and `facts`. A misspelled key is an error; other unknown keys are ignored. A key whose value is null counts as
+missing. If a row has no key `domain`, as in the official files, the task belongs to backend programming if it has test
+cases, else to frontend design.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ SIGNATURE = re.compile(r"\bdef\s+([A-Za-z_]\w*)\s*\(")
 class Fact(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One hidden decision of a task, in words.
 
-    A simulated human answers with `statement` if a question is about one of `topics` (words or short phrases that a
-    person might use for the fact) or similar to one of `examples` (whole questions about it), and reveals nothing else.
+    A simulated human answers a question with `statement`, and reveals nothing else, if the question is about one of
+    `topics` or similar to one of `examples`. Topics are words or short phrases that a person might use for the fact.
+    Examples are whole questions about the fact.
     """
 
     name: str
@@ -121,7 +122,7 @@ def task_from_row(row: Any) -> Task:
 
 
 def _refuse_misspelled(given: Any, kind: type[Struct]) -> None:
-    """Raise DataError if an unknown key looks like a misspelled missing key; ignore other unknown keys."""
+    """Raise DataError if an unknown key looks like a misspelling of a missing key; ignore other unknown keys."""
     names = kind.__struct_fields__
     if not isinstance(given, dict) or given.keys() <= set(names):
         return
@@ -177,7 +178,7 @@ def _shared(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _sharing(fact: Fact) -> Fact:
-    """Return an equal fact that shares the objects of topics and examples with equal facts, to save memory."""
+    """Return an equal fact; its topics and examples share memory with equal topics and examples of other facts."""
     topics, examples = _shared(fact.topics), _shared(fact.examples)
     return msgspec.structs.replace(fact, topics=topics, examples=examples)
 
@@ -214,14 +215,14 @@ def read_tasks(
     """Return the tasks of a JSONL file: all, or only the first `limit`.
 
     Raises DataError, which names the file, the line and the key, for the first malformed row. If a list `malformed` is
-    given, malformed rows are left out and their errors are added to the list; the first of these errors is raised only
-    if no row is left.
+    given, malformed rows are left out instead, and their errors are added to the list. The first of these errors is
+    then raised only if no row is left.
     """
     return distinguish(task for _, task in _read(path, limit, malformed))
 
 
 def task_lines(path: Path) -> dict[str, int]:
-    """Return the line of each task of a JSONL file, by the task's ID; malformed rows are left out.
+    """Return the line number of each task of a JSONL file, by the task's ID; malformed rows are left out.
 
     Raises DataError if the file cannot be read or contains no task.
     """
@@ -230,7 +231,7 @@ def task_lines(path: Path) -> dict[str, int]:
 
 
 def _read(path: Path, limit: int | None, malformed: list[str] | None) -> list[tuple[int, Task]]:
-    """Return the tasks of a JSONL file with the numbers of their lines; see `read_tasks`."""
+    """Return the tasks of a JSONL file, each after the number of its line; see `read_tasks`."""
     try:
         with path.open("rb") as lines:
             tasks = list(islice(_decode(lines, path, malformed), limit))
@@ -268,7 +269,7 @@ def _fields(line: bytes) -> Any:
 
 
 def without_nulls(value: Any) -> Any:
-    """Return a decoded JSON value without its keys whose value is null; such a key counts as missing."""
+    """Return a decoded JSON value without the keys whose value is null, because such a key counts as missing."""
     if isinstance(value, dict):
         return {name: without_nulls(each) for name, each in value.items() if each is not None}
     if isinstance(value, list):

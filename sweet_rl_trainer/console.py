@@ -33,7 +33,7 @@ class SizedIterable(Sized, Iterable[T_co], Protocol[T_co]):
 def progress(
     name: str, total: int, *, every: float = PLAIN_INTERVAL
 ) -> Iterator[Callable[[], None]]:
-    """Yield a function to call each time that one of `total` items is done.
+    """Yield a function; call it each time that one of `total` items is done.
 
     `every`: the minimum number of seconds between two lines if the console is not a terminal.
     """

@@ -84,7 +84,7 @@ def panels(
 
 
 def ring(axes: Axes, x: Sequence[float], y: Sequence[float], color: str, **options: Any) -> None:
-    """Draw circles with a colored edge, filled with white, for example around selected points of a curve."""
+    """Draw white circles with a colored edge, for example to mark selected points of a curve."""
     options |= {"linestyle": "none", "markerfacecolor": WHITE, "clip_on": False}
     axes.plot(x, y, marker="o", markeredgecolor=color, **options)
 
@@ -102,7 +102,10 @@ def ticks(axis: Axis, most: int) -> None:
 
 
 def legend(figure: Figure, *, right: bool = False) -> None:
-    """Add one legend for all axes, with each label once: below them or, if `right`, in a column on the right."""
+    """Add one legend for all axes, in which each label occurs once.
+
+    The legend is below the axes or, if `right`, in a column on the right.
+    """
     found: dict[str, Any] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):

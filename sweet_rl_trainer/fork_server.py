@@ -3,7 +3,7 @@
     python -m sweet_rl_trainer.fork_server      its standard input is a socket: requests come in, exit codes go out
 
 Importing these packages takes seconds of CPU time, more than a small stage of a training run takes. Unlike
-multiprocessing's fork server, this one does not import the main script again, so that script needs no
+multiprocessing's fork server, this server does not import the main script again. So the main script needs no
 `if __name__ == "__main__"`. The child processes may use the GPU, but the server does not, because CUDA does not survive
 a fork. However, importing bitsandbytes, if it is installed, initializes CUDA in the server. Each child then replaces
 itself with a new Python process, which starts as slowly as without this server.
@@ -38,7 +38,7 @@ PRELOADED = (
 """Modules that the server imports, along with their dependencies."""
 STREAMS = 3
 LENGTH = 8
-"""Size in bytes of an exit code, and of the length that is sent before each request."""
+"""Size, in bytes, of an exit code and of the length field before each request."""
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -129,7 +129,10 @@ def serve(connection: socket.socket) -> int:
 
 
 def _fork() -> int:
-    """Fork, and suppress Python 3.12's warning about other threads: here, these are idle threads of libraries."""
+    """Fork, and suppress Python 3.12's warning about other threads.
+
+    The other threads of this process are idle threads of libraries.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         return os.fork()

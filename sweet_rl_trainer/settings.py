@@ -1,6 +1,6 @@
 """The settings of a training run.
 
-The defaults are the paper's, if it reports a value (arXiv 2503.15478, appendix on hyper-parameters). Defaults that
+A default is the paper's value if the paper reports one (arXiv 2503.15478, appendix on hyper-parameters). Defaults that
 differ between methods are in `methods`.
 """
 
@@ -36,7 +36,7 @@ TRACKERS: Mapping[Tracker, tuple[str, ...]] = {
     "wandb": ("wandb",),
     "trackio": ("trackio",),
 }
-"""Packages for each tracker; one of them must be installed to use the tracker."""
+"""Packages for each tracker. To use a tracker, one of its packages must be installed."""
 
 
 def trackers(names: Sequence[Tracker] | Tracker) -> tuple[Tracker, ...]:
@@ -65,7 +65,7 @@ def require_trackers(names: Sequence[str]) -> None:
 
 
 class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Training settings, each marked with its source: the paper, or "ours" if the paper does not report it."""
+    """Training settings, each marked with its source: "Paper", or "Ours" if the paper does not report it."""
 
     score: Score = "log-ratio"
     """The summands of the score S in `train.loss`.
@@ -81,7 +81,7 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Tokens in the mean NLL: "everything" adds system and human messages, as in the released actor. Ours: replies."""
 
     learning_rate: Rate = 2e-7
-    """The peak learning rate. Paper, for full fine-tuning; LoRA needs about 1e-5 or more."""
+    """The peak learning rate; LoRA needs about 1e-5 or more. Paper: 2e-7, for full fine-tuning."""
     final_rate: Share = 0.1
     """The learning rate at the end of the cosine schedule, as a share of the peak. Paper."""
     warmup: Share = 0.03
@@ -98,13 +98,16 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     batch_size: Count = 8
     """Number of pairs, or of imitated examples, in an optimizer step, over all processes. Paper: 8; for RFT, 32."""
     epochs: Count = 4
-    """Number of passes over the examples. Paper: 4; actor: 1; in frontend design, 8 for critic, RFT, multi-turn DPO."""
+    """Number of passes over the examples.
+
+    Paper: 4, or 8 for critic, RFT and multi-turn DPO in frontend design; actor: 1.
+    """
     max_steps: Count | None = None
     """Maximum number of optimizer steps, at which the schedule also ends. Ours: no limit besides the epochs."""
     row_tokens: Count = 16_384
-    """Maximum number of tokens in a packed row, which determines memory use; a longer example has its own row. Ours."""
+    """Maximum number of tokens in a packed row; it determines memory use. A longer example has its own row. Ours."""
     share_beginnings: bool = False
-    """True to compute a prefix only once if several sequences of a row share it (`attention.can_share`). Ours."""
+    """True to compute a common prefix of several sequences in a row only once (`attention.can_share`). Ours."""
 
     precision: Precision = "bfloat16"
     """Precision of matrix products; trained weights are kept in float32. Paper."""
@@ -112,7 +115,7 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """True to recompute activations instead of storing them: less memory, a third more time, same result. Ours."""
 
     save_every: Count = 50
-    """Number of optimizer steps between checkpoints; held-out examples, if any, are evaluated before each one. Ours."""
+    """Number of optimizer steps between checkpoints; any held-out examples are evaluated before each one. Ours."""
     keep: Count = 2
     """Number of checkpoints to keep, including the best one. Ours."""
     patience: Count | None = None
@@ -160,15 +163,16 @@ class Shape(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     layers: Count = 2
     width: Annotated[int, Meta(ge=1, multiple_of=32)] = 64
-    """Width of the hidden states; there is one attention head per 32 dimensions."""
+    """Width of the hidden states. The number of attention heads is the width divided by 32."""
     inner: Count = 256
     """Width of the feed-forward layers."""
     vocabulary: Annotated[int, Meta(ge=300)] = 1024
-    """Maximum number of different tokens, the size of the tokenizer's vocabulary."""
+    """Maximum number of tokens in the tokenizer's vocabulary."""
     context: Count = 16_384
     """Maximum number of tokens that the model can read."""
     texts: str = ""
-    """Source of the tasks; the tokenizer is trained on the tasks' requests, facts and references.
+    """Source of the tasks whose requests, facts and references train the tokenizer.
 
-    Empty: the tasks on which the recipe's domain is evaluated by default."""
+    If empty, the tokenizer is trained on the tasks on which the recipe's domain is evaluated by default.
+    """
     seed: int = 0

@@ -1,7 +1,7 @@
 """Child processes: programs of this package, each with a function `main(arguments)` that returns the exit code.
 
-The standard input of a child is a pipe whose other end belongs to the parent. The child exits when that end is closed,
-so it does not keep writing after a `kill -9` of the parent.
+The standard input of a child is a pipe whose other end belongs to the parent. The child exits when the parent's end is
+closed, so the child does not keep writing after a `kill -9` of the parent.
 """
 
 from __future__ import annotations

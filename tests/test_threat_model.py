@@ -20,7 +20,7 @@ TESTS = {
         "test_values_that_are_not_data_equal_nothing_even_themselves",
         "test_a_class_has_the_name_from_python_regardless_of_its_metaclass",
     ),
-    "Break the parser of its results": (
+    "Break the parser of the candidate's results": (
         "test_any_bytes_are_a_value_or_malformed",
         "test_any_tree_of_known_and_unknown_tags_is_a_value_or_malformed",
         "test_any_line_of_a_candidate_is_a_result",

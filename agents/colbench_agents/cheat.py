@@ -26,7 +26,7 @@ class Cheat:
         self._interviewer = Interviewer(leaves=leaves)
 
     async def reply(self, dialogue: Sequence[Message]) -> Message:
-        """Return the interviewer's next question; where the interviewer would answer, return the reference.
+        """Return the interviewer's next question or, when the interviewer would answer, the reference.
 
         Raises AgentError if no task in the file has this request.
         """

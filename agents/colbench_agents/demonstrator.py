@@ -2,12 +2,12 @@
 
 The seed of a dialogue determines the demonstrator's persona: how early it answers, how many of its questions are
 relevant, and how often its code contains a mistake. A model that imitates all personas is mediocre, and can improve by
-choosing the best of the behaviors that it has learned. Like the interviewer, demonstrators know the families of tasks,
-but learn a task's choices only from the dialogue, unless `knows` gives them the choices.
+choosing the best of the behaviors that it has learned. Like the interviewer, demonstrators know the families of tasks.
+They learn a task's choices only from the dialogue, unless `knows` gives them the choices.
 
 With `slips=False`, no code contains a mistake, so a dialogue fails only if a decision stays open or no answer is given.
-With `persona="turn"`, each turn has its own persona, so the quality of one turn says nothing about the
-quality of another turn.
+With `persona="turn"`, each turn has its own persona, so the quality of one turn says nothing about the quality of
+another turn.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from colbench_tasks.designs import of
 from colbench_tasks.family import Choice, Decision, Family, Theme, fill, statements
 
 HASTE = (0.02, 0.1, 0.25)
-"""Probabilities of answering in a turn although a decision is open; each persona draws one of them."""
+"""Probabilities of answering in a turn although a decision is open; each persona draws one probability."""
 FOCUS = (0.45, 0.65, 0.85)
-"""Shares of questions that concern an open decision; each persona draws one of them."""
+"""Shares of questions that concern an open decision; each persona draws one share."""
 SLIPS = (0.0, 0.05, 0.2)
-"""Probabilities that the code has a random choice for a decision; each persona draws one of them."""
+"""Probabilities that the code makes a random choice for a decision; each persona draws one probability."""
 KNOWING_FOCUS = 0.95
 """The share of questions that concern an open decision, for a demonstrator that knows the task's choices."""
 LINGERS = 0.1
 """The probability of asking another question although no decision is open."""
 MINDFUL = 0.7
-"""The probability of respecting the turn limit; otherwise the last message may be a question instead of an answer."""
+"""The probability that a persona respects the turn limit. Otherwise, its last message may be a question."""
 BESIDE = (
     "Which version of Python do you use?",
     "Should I add type hints?",
@@ -59,11 +59,11 @@ BESIDE = (
 
 
 Persona = Literal["dialogue", "turn"]
-"""The scope of a persona: it is drawn once for a dialogue, or again for each turn."""
+"""The scope of a persona: one persona for the whole dialogue, or a new persona in each turn."""
 
 
 class Person(Struct, frozen=True, kw_only=True):
-    """A persona: its haste, focus and slips (see the constants), and whether it respects the turn limit."""
+    """A persona: haste, focus and slips (see the constants), and whether the persona respects the turn limit."""
 
     haste: float
     focus: float

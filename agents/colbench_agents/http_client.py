@@ -82,7 +82,7 @@ class _NotNowError(Exception):
 
 
 class Client:
-    """A client of the server at `base_url`; `timeout` (seconds) limits one request, `retries` is as in HTTPAgent."""
+    """A client of the server at `base_url`. `timeout`: seconds for one request. `retries`: as in HTTPAgent."""
 
     def __init__(
         self, base_url: str, session: aiohttp.ClientSession, timeout: float, retries: int
@@ -105,11 +105,11 @@ class Client:
     ) -> bytes:
         """Return the body of the response.
 
-        A `patient` request has no time limit here: the caller sets one. `tries`: the maximum number of tries (default:
-        one more than `retries`).
+        A `patient` request has no time limit here: the caller sets the limit. `tries`: the maximum number of tries
+        (default: one more than `retries`).
 
-        The time for connecting and between tries does not count as the agent's time. Raises EndpointError if every
-        try fails because the server cannot be reached or is overloaded, or if the server refuses a key that it accepted
+        The time for connecting and between tries does not count as the agent's time. Raises EndpointError if every try
+        fails because the server cannot be reached or is overloaded, or if the server refuses a key that it accepted
         before. Raises UserError if the server refuses the key from the start, and AgentError if the response is late,
         malformed or an error.
         """

@@ -91,7 +91,7 @@ def _signature(request: str) -> str:
 
 @cache
 def _themes() -> Mapping[str, tuple[Family, Theme]]:
-    """Return the families and themes by function signature; ColBench's families take precedence over others."""
+    """Return families and themes by function signature. If signatures are equal, ColBench's own families win."""
     themes: dict[str, tuple[Family, Theme]] = {}
     for family in FAMILIES.loadable():
         for theme in family.themes:
@@ -101,7 +101,7 @@ def _themes() -> Mapping[str, tuple[Family, Theme]]:
 
 @lru_cache(maxsize=INTERVIEWS)
 def _interview(request: str, never_asks: frozenset[str], leaves: int) -> _Interview:
-    """Return the interview about a request of a family; cached, because dialogues need it at each turn."""
+    """Return the interview about a request of a family. It is cached, because a dialogue needs it in each turn."""
     return _Interview(request, never_asks, leaves)
 
 
@@ -122,7 +122,7 @@ class _Interview:
         self._never_asks = never_asks.union((unknown[first:] + unknown[:first])[:leaves])
 
     def question(self, asked: list[tuple[str, str]]) -> str | None:
-        """Return the next question; None at the end.
+        """Return the next question; None if no question is left.
 
         Every open decision is asked about once. Decisions that are still open are then asked about in other words.
         """

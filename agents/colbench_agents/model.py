@@ -60,7 +60,7 @@ class PromptedAgent:
         return {"temperature": f"{self.temperature:g}", "max_tokens": str(self.max_tokens)}
 
     def describe_domain(self, name: str) -> dict[str, str]:
-        """Return the entries that this agent adds to a run's record for the domain `name`."""
+        """Return the agent's additional entries for the domain `name` in the record of the run."""
         return {"prompt": _hash(self.prompts[name])}
 
     @asynccontextmanager
@@ -156,7 +156,7 @@ class ModelAgent(PromptedAgent):
         return self.chat.learned()
 
     def describe_domain(self, name: str) -> dict[str, str]:
-        """Return the entries that this agent adds to a run's record for the domain `name`."""
+        """Return the agent's additional entries for the domain `name` in the record of the run."""
         own = super().describe_domain(name)
         edge = {"max_image_edge": str(self.chat.max_image_edge)}
         return own | edge if get_domain(name).pictured else own

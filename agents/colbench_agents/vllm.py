@@ -1,6 +1,6 @@
 """The agent and the human for `vllm:MODEL_OR_PATH`: like `openai:`, with a server that lives as long as the run.
 
-If both have the same model, flags, `port` and `log`, they share one server.
+If the agent and the human have the same model, flags, `port` and `log`, they share one server.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class VLLMAgent:
         return self.agent.describe()
 
     def describe_domain(self, name: str) -> dict[str, str]:
-        """Return the entries that this agent adds to a run's record for the domain `name`."""
+        """Return the agent's additional entries for the domain `name` in the record of the run."""
         return self.agent.describe_domain(name)
 
     def learned(self) -> list[str]:
@@ -185,7 +185,7 @@ class VLLMHuman(PromptedHuman):
         return {"model": self.chat.model}
 
     def describe_domain(self, name: str) -> dict[str, str]:
-        """Return the entries that the human adds to the record of a run for the domain `name`."""
+        """Return the human's additional entries for the domain `name` in the record of the run."""
         own = super().describe_domain(name)
         edge = {"max_image_edge": str(self.chat.max_image_edge)}
         return own | edge if get_domain(name).pictured else own

@@ -222,7 +222,10 @@ def as_flags(engine_args: dict[str, ArgValue]) -> list[str]:
 
 
 def tail(log: Path, lines: int) -> list[str]:
-    """Return the last `lines` lines of a log, without blank lines and colors; a progress bar gives its last state."""
+    """Return the last `lines` lines of a log, without blank lines and colors.
+
+    Of a progress bar, only the last state is returned.
+    """
     with log.open("rb") as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - 65536))
         text = file.read().decode("utf-8", "replace")
@@ -279,7 +282,7 @@ async def _is_healthy(port: int) -> bool:
 
 
 async def _stop(watchdog: subprocess.Popen[bytes], error: type[BaseException] | None) -> None:
-    """Make the watchdog stop everything, and wait for it; wait less if the run was canceled."""
+    """Make the watchdog stop everything, and wait until the watchdog ends; wait less if the run was canceled."""
     cancelled = error is not None and issubclass(error, asyncio.CancelledError)
     timeout = STOP_TIMEOUT_OF_CANCELLED if cancelled else STOP_TIMEOUT
     if watchdog.stdin:

@@ -1,4 +1,4 @@
-"""The verifiers environment: an agent run by verifiers talks to the human, and the scorer determines the reward."""
+"""The verifiers environment: an agent that verifiers runs talks to the human, and the scorer gives the reward."""
 
 from __future__ import annotations
 

@@ -25,14 +25,14 @@ LOG = "agent-log/stderr.log"
 LOG_BYTES = 10_000_000
 """Maximum size of one file of the log."""
 LOG_FILES = 5
-"""Maximum number of files of the log; the newest are kept."""
+"""Maximum number of log files; the oldest file is deleted."""
 
 
 class CommandAgent(OutsideAgent):
     """An agent started by a command, without a shell and in the folder where the run was started.
 
-    Each dialogue gets its own process, unless the program declares itself concurrent; then one process serves all. A
-    process must be ready within `startup_timeout` seconds.
+    If the program declares itself concurrent, one process serves all dialogues. Otherwise, each dialogue gets its own
+    process. A process must be ready within `startup_timeout` seconds.
     """
 
     descriptors = 5
@@ -40,7 +40,7 @@ class CommandAgent(OutsideAgent):
     exit_grace = EXIT_GRACE
     """Seconds to wait until a process ends by itself, and to wait again after SIGTERM."""
     quoted = SAYS
-    """Text that an error puts before the program's own words."""
+    """Text before the program's own words in an error message."""
 
     def __init__(self, spec: str, command: Sequence[str], *, startup_timeout: float) -> None:
         self.spec = spec
@@ -143,7 +143,7 @@ class Conversation:
         self._episode = episode
 
     async def reply(self, dialogue: Sequence[Message]) -> Message:
-        """Return the program's next message. Raises AgentError, EndpointError or UserError if it does not send one."""
+        """Return the program's next message. Raises AgentError, EndpointError or UserError if no message comes."""
         return as_message(
             await self._process.ask(messages(self._episode, dialogue, seconds_left()))
         )

@@ -132,7 +132,10 @@ class _Talk:
                     clock = _clock(request, abandon) if request else clock
 
     def _give_up(self, error: BoundaryError | UserError) -> None:
-        """Send the failure as the answer; if no request waits for an answer, write it to standard error."""
+        """Send the failure as the answer to the pending request.
+
+        If no request is pending, write the failure to standard error.
+        """
         if not self._asked:
             print(f"{self._episode.id}: error after the dialogue: {error}", file=sys.stderr)
             return
@@ -190,7 +193,10 @@ async def _reply(agent: Agent, said: Sequence[Said], clock: Clock) -> Message:
 
 
 def _as_answer(episode: str, message: Message) -> Reply:
-    """Return the reply for the harness. Raises AgentError if the harness would refuse it and stop the process."""
+    """Return a message as the reply for the harness.
+
+    Raises AgentError if the harness would refuse the reply. The harness would then stop the host.
+    """
     reply = Reply(
         episode=episode,
         content=clean(message.content),

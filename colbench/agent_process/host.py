@@ -1,4 +1,4 @@
-"""The host of a Python agent: a process that builds the agent, and runs its dialogues when the harness requests them.
+"""The host of a Python agent: a process that builds the agent and runs the dialogues that the harness requests.
 
 `python.PythonAgent` starts this process. Standard input and output belong to the protocol. Therefore, the agent's
 standard input is empty, and everything that the agent prints goes to standard error.
@@ -180,7 +180,7 @@ class Host:
             self._wire.say(Error(message=clean(describe_exception(error))))
 
     def _say(self, answer: FromAgent) -> None:
-        """Send an answer. If the agent's method `learned` returns something new, send that before the reply."""
+        """Send an answer. If the answer is a reply, first send any new result of the agent's method `learned`."""
         learned = learned_by(self._agent)
         if isinstance(answer, Reply) and learned != self._learned:
             self._learned = learned

@@ -10,7 +10,7 @@ from colbench.errors import place_of
 LINES = 3
 """Number of last lines to quote from a program that shows no traceback."""
 SURVIVED = "| "
-"""Prefix of each line of a traceback that a program prints and survives."""
+"""Prefix of the lines of a traceback if the program survived the error."""
 TRACEBACK = "Traceback (most recent call last):"
 FRAME = re.compile(r'\s+File "(.+)", line (\d+)')
 
@@ -28,7 +28,7 @@ class LastWords:
         self._inside = False
 
     def hear(self, line: str) -> None:
-        """Read the next line. Ignore it if it is empty, or if it is about an error that the program survived."""
+        """Read the next line. Ignore an empty line, and a line about an error that the program survived."""
         if not line or line.startswith(SURVIVED):
             return
         self._lines.append(line)

@@ -20,18 +20,18 @@ class OutsideAgent(ABC):
 
     spec: str
     advice = "; see docs/agent-protocol.md"
-    """The end of the error message if the agent does not give its description."""
+    """End of the error message that reports an agent without a description."""
 
     @abstractmethod
     async def introduce(self) -> Ready:
         """Request the agent's description.
 
-        Raises AgentError, EndpointError or UserError if the agent does not give one.
+        Raises AgentError, EndpointError or UserError if the agent does not give its description.
         """
 
     @cached_property
     def ready(self) -> Ready:
-        """The agent's description, requested at first use. Raises UserError if the agent does not give one."""
+        """The agent's description, requested at first use. Raises UserError if the agent does not give it."""
         try:
             return _blocking(self.introduce())
         except (AgentError, EndpointError) as cause:

@@ -1,7 +1,7 @@
 """One running agent program that speaks `colbench-agent/1` on standard input and output.
 
 If a program breaks the protocol, every caller that waits for it gets an AgentError with the reason. The program is then
-stopped, together with everything that it started; the same happens when this process dies (`watchdog`).
+stopped, together with everything that it started. If this process dies, the watchdog stops them.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from colbench.models.servers import Wait, current_servers
 class AgentProcess(Program):
     """An agent's program, which runs between `start` and `stop`.
 
-    An error that the program sends instead of `ready` is raised with the text `quoted` before its message. `Program`
-    explains the other arguments.
+    An error that the program sends instead of `ready` is raised with the text `quoted` before the error's message.
+    `Program` explains the other arguments.
     """
 
     def __init__(

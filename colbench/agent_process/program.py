@@ -31,8 +31,8 @@ CHUNK = 65536
 class Program:
     """A program that `spawn` starts and `stop` ends.
 
-    `heard` is called with each line of the program's standard error. `log` is the name of the file with these lines,
-    which error messages mention unless it is empty. `grace` is the number of seconds to wait until the program ends by
+    `heard` is called with each line of the program's standard error. `log` is the name of the file with these lines.
+    Error messages mention `log` unless it is empty. `grace` is the number of seconds to wait until the program ends by
     itself, and to wait again after SIGTERM. Setting `grace` while the program runs changes only the first wait.
     """
 

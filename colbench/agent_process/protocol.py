@@ -23,7 +23,7 @@ SHOWN = 200
 """Maximum number of bytes of an agent's message that an error quotes."""
 
 SAYS = "it says: "
-"""Text that an error puts before the agent's own words."""
+"""Text before the agent's own words in an error message."""
 
 Seconds = Annotated[float, Meta(ge=0)]
 
@@ -120,7 +120,7 @@ class Waiting(Struct, frozen=True, kw_only=True, tag="waiting"):
 
 
 class Tokens(Struct, frozen=True, kw_only=True):
-    """The cost of a reply, as counted by a model server."""
+    """The numbers of tokens and requests that a reply took, as counted by a model server."""
 
     prompt_tokens: NotNegative = 0
     completion_tokens: NotNegative = 0
@@ -237,7 +237,8 @@ def as_message(answer: Reply | Error, quoted: str = SAYS) -> Message:
 def as_error(error: Error, quoted: str = SAYS) -> ColBenchError:
     """Return an agent's error as a UserError, EndpointError or AgentError whose text begins with `quoted`.
 
-    If `quoted` is not empty, a UserError's text also names the flag `--agent`. Otherwise, the agent's words name it.
+    If `quoted` is not empty, a UserError's text also names the flag `--agent`. Otherwise, the agent's own message
+    already names this flag.
     """
     text = quoted + error.message
     if error.stop:

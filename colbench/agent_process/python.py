@@ -1,8 +1,8 @@
 """A Python agent in its own process, as seen by the harness; `host` runs in that process.
 
 None of the agent's code is imported here. The host measures the time of each reply, because only the host sees what
-blocks its event loop. The harness also counts the seconds, minus those that the host excludes, so that it can stop a
-host that does not respond.
+blocks its event loop. The harness also counts the seconds, minus the seconds that the host excludes. The harness can
+therefore stop a host that does not respond.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 class PythonAgent(CommandAgent):
-    """A Python agent in its own process, where it is built from `spec` (see `colbench.plugins`) and `args`.
+    """A Python agent in its own process. This process builds the agent from `spec` (see `colbench.plugins`) and `args`.
 
     One process runs all dialogues. `patience` is the run's `endpoint_patience`.
     """

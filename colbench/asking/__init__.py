@@ -1,1 +1,4 @@
-"""An agent's questions, their measures, and the decisions that the human revealed; derived from task and dialogue."""
+"""The agent's questions, the measures of these questions, and the decisions that the human revealed.
+
+All of them are derived from a task and a dialogue on this task.
+"""

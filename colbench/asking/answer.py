@@ -1,4 +1,4 @@
-"""Decisions in a wrong answer: unrevealed decisions that are right, and revealed decisions that are contradicted."""
+"""The unrevealed decisions that a wrong answer gets right, and the revealed decisions that it contradicts."""
 
 from __future__ import annotations
 

@@ -20,7 +20,9 @@ READ = 50_000
 
 
 def with_asking(task: Task, rollout: Rollout) -> Rollout:
-    """Return a rollout with its questions analyzed: `asked` and `told` of each turn, and `asking`.
+    """Return a rollout with its questions analyzed.
+
+    The results are the field `asking`, and the fields `asked` and `told` of each turn.
 
     Everything is derived from the task, the messages and the verdict; stored values are replaced. If the task's
     decisions are not known, `asking` becomes None and the turns stay unchanged. If the dialogue ended in a failure that
@@ -35,17 +37,17 @@ def with_asking(task: Task, rollout: Rollout) -> Rollout:
 
 
 def complete(tasks: Iterable[Task], rollouts: Iterable[Rollout]) -> list[Rollout]:
-    """Return the rollouts in the same order; analyze the questions of rollouts in which they were never analyzed.
+    """Return the rollouts in the same order, after an analysis of all questions that were never analyzed.
 
-    Older versions of ColBench wrote such rollouts. A rollout stays unchanged if `tasks` lacks its task or contains
-    another version of the task.
+    Older versions of ColBench wrote rollouts without this analysis. A rollout stays unchanged if `tasks` lacks its task
+    or contains another version of the task.
     """
     by_hash = {task.hash: task for task in tasks}
     return [completed(by_hash.get(each.task_hash), each) for each in rollouts]
 
 
 def completed(task: Task | None, rollout: Rollout) -> Rollout:
-    """Return the rollout; if its questions were never analyzed, analyze them (`with_asking`).
+    """Return the rollout, with its questions analyzed (`with_asking`) if they were never analyzed before.
 
     The rollout stays unchanged if `task` is None or another version of the rollout's task.
     """
@@ -69,7 +71,7 @@ class _Question(Struct, frozen=True):
     asked: frozenset[str]
     told: frozenset[str]
     known: frozenset[str]
-    """Decisions already known when the question was asked, including those that the request states."""
+    """Decisions already known when the question was asked, including the decisions that the request states."""
 
 
 def _asking(task: Task, decisions: Sequence[Fact], rollout: Rollout) -> Asking | None:

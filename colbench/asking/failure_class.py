@@ -22,9 +22,10 @@ FAILURE_CLASSES: tuple[FailureClass, ...] = get_args(FailureClass)
 
 
 def failure_class(rollout: Rollout, mode: str = "default") -> FailureClass | None:
-    """Return a dialogue's failure class; None if it succeeded or has no score, or its domain does not define success.
+    """Return a dialogue's failure class; None if the dialogue did not fail or has no score.
 
-    A failure of the agent itself is `crashed` in every domain.
+    A failure of the agent itself is `crashed` in every domain. Other failures have a class only in domains that define
+    success.
     """
     if rollout.agent_failed:
         return "crashed"

@@ -87,7 +87,7 @@ MEASURES = (
 
 
 def measured(asking: Asking | None) -> dict[str, float | None]:
-    """Return the value of each measure of one dialogue, by name; None if the measure is undefined.
+    """Return the values of one dialogue's measures, by the measures' names. An undefined measure has the value None.
 
     All values are None if the dialogue's questions were not analyzed.
     """
@@ -106,7 +106,7 @@ FOLLOWED = (
         description="at least 10% larger, part missing, or page not rendered",
     ),
 )
-"""The share of each outcome, among a dialogue's differences that the human pointed out and whose outcome is known."""
+"""The share of each outcome in a dialogue, among the pointed-out differences whose outcome is known."""
 
 
 def followed_shares(followed: Followed | None) -> dict[str, float | None]:

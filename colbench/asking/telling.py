@@ -1,9 +1,11 @@
 """The decisions of a task that a reply of the human reveals.
 
-A reply reveals a decision that it states word for word. A model that plays the human uses its own words, so its reply
-also reveals a decision if it contains most words of the decision's statement, or all of the statement's numbers and
-texts that the reference has and the request lacks. A reply that reveals nothing in these ways, such as "no", reveals
-the decisions that the agent asked for (at most `MOST_FACTS`), unless it declines to answer, as in "I don't know".
+A reply reveals a decision that it states word for word. A model that plays the human uses its own words. Therefore, a
+reply also reveals a decision if it contains most words of the decision's statement, or all hidden numbers and texts of
+the statement. Hidden numbers and texts are in the reference but not in the request.
+
+A reply that reveals nothing in these ways, such as "no", reveals the decisions that the agent asked for (at most
+`MOST_FACTS`). Such a reply reveals no decision if it declines to answer, as in "I don't know".
 """
 
 from __future__ import annotations

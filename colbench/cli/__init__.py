@@ -26,7 +26,7 @@ the help, and `MOVED` has old spellings of commands, each with the command that 
 
 
 class Command(NamedTuple):
-    """A command: the module whose `add_to` adds it to the parser, and its line in the list of commands."""
+    """A command: the module whose `add_to` adds the command to the parser, and a line for the list of commands."""
 
     module: str
     summary: str

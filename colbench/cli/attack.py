@@ -53,7 +53,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def check_flags(args: argparse.Namespace) -> None:
-    """Raise UserError if a flag is given without the attack that it requires, or if two flags cannot be combined."""
+    """Raise UserError if a flag lacks the attack that it requires, or if two given flags exclude each other."""
     for target, flags in zip(TARGETS, (CODE_ONLY, PAGES_ONLY), strict=True):
         for name, flag in flags.items():
             if getattr(args, name) and args.attack != target:

@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def show_plan(evaluation: Evaluation) -> None:
-    """Print the main settings of a run: agent, human, tasks, folder, and where dialogues and agent run."""
+    """Print the main settings of a run: agent, human, tasks, folder, and where the dialogues and the agent run."""
     config, record = evaluation.config, evaluation.record
     turns = count(config.max_turns, "turn")
     for name, value in (
@@ -89,7 +89,7 @@ def show_plan(evaluation: Evaluation) -> None:
 
 
 def _workers(evaluation: Evaluation) -> str:
-    """Return a description of the executor that runs the dialogues; "" if it is this process."""
+    """Return a description of the executor that runs the dialogues; "" if this process runs the dialogues."""
     processes = count(evaluation.processes, "process", "processes")
     if not is_local(evaluation.config):
         return f"{evaluation.config.executor}, {processes} on each node"
@@ -150,7 +150,7 @@ def finish(
 
 
 def narrowed(report: RunReport) -> str:
-    """Return a note about the dialogues of the folder that the report leaves out."""
+    """Return a note about the dialogues that are in the folder but not in the report."""
     covered = sum(each.cells - each.missing for each in report.domains.values())
     total = count(covered + report.ignored, "dialogue")
     return (
@@ -160,7 +160,7 @@ def narrowed(report: RunReport) -> str:
 
 
 def not_judged(report: RunReport) -> str:
-    """Return a note about the answers that cannot be compared with the reference, or "" if all can be."""
+    """Return a note about the answers that cannot be compared with the reference; "" without such answers."""
     number = sum(each.unjudged for each in report.domains.values())
     if not number:
         return ""

@@ -133,4 +133,4 @@ colbench agents new my-agent --kind python
 colbench agents new my-agent --kind http --to ~/agents/mine
 """,
 }
-"""Examples by command, without the program's name; "" is the program itself."""
+"""Examples by command. The commands are without the program's name; "" stands for the program itself."""

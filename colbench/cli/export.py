@@ -33,7 +33,7 @@ SUFFIXES = {
     ".jsonl.gz": ("jsonl", "official"),
     ".parquet": ("parquet",),
 }
-"""The formats that can be written to a file with each suffix; the first is the default."""
+"""The formats that can be written to a file with each suffix; the first format is the default."""
 
 
 def add_to(actions: Any) -> None:

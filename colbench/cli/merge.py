@@ -1,6 +1,7 @@
 """`colbench merge`: combine the shards of a run, made with `colbench eval --shard I/N`, and report.
 
-If dialogues are in no shard, or are unscored, it shows how to run them, usually with a `colbench eval` command.
+If dialogues are in no shard, or are unscored, the command shows how to run these dialogues, usually with `colbench
+eval`.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Merge and show the report.
+    """Merge the shards, and show the report.
 
     Return 1 if a dialogue is missing or unscored, or if no dialogue of a domain is scored, else 0.
     """
@@ -78,7 +79,7 @@ def notes(merged: Merged) -> list[str]:
 
 
 def advice(merged: Merged) -> str:
-    """Return the command line that runs missing dialogues and retries unscored ones, or what to do instead."""
+    """Return how to run missing and retry unscored dialogues: a command line, a Python call, or instructions."""
     from colbench.flags import command_flags, is_given_by_flags
     from colbench.run_folder import RunFolder
 

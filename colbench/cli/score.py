@@ -146,7 +146,7 @@ def _has(rollout: Rollout, metric: str) -> bool:
 
 
 def warn(lost: Lost) -> None:
-    """Print how many dialogues could not be scored again, and the first reason; also with `--quiet`."""
+    """Print, even with `--quiet`, how many dialogues could not be scored again, and the first reason."""
     from colbench.console import printable
     from colbench.numbers import count
 

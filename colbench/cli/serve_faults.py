@@ -1,4 +1,4 @@
-"""`colbench doctor --serve-faults`: a scripted model server that fails; the name of the model selects how."""
+"""`colbench doctor --serve-faults`: a scripted model server that fails in the way that the model's name selects."""
 
 from __future__ import annotations
 

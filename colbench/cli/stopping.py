@@ -1,6 +1,6 @@
 """Handling of SIGINT and SIGTERM: the first signal stops a run cleanly.
 
-A second signal, or the end of a time limit, ends the process at once.
+A second signal, or the end of a time limit, ends the process immediately.
 """
 
 from __future__ import annotations

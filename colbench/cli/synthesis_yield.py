@@ -81,7 +81,10 @@ class Yield:
                 self.add(line.synthesis, line.reason)
 
     def add(self, origin: Origin, reason: str | None) -> None:
-        """Count a text as accepted if `reason` is None, else as rejected for this reason; add the tokens it took."""
+        """Count a text as accepted if `reason` is None, else as rejected for this reason.
+
+        The tokens spent on the text are also counted.
+        """
         self.accepted += reason is None
         self.rejected.update([reason] if reason else [])
         self.writing.add(origin.usage)

@@ -1,4 +1,4 @@
-"""`colbench tasks synthesize`: have a model write new tasks from seed texts, and keep those that pass every check.
+"""`colbench tasks synthesize`: have a model write new tasks from seed texts, and keep the tasks that pass every check.
 
 Rejected replies are written, with the reasons, to a file next to the task file: `--out new.jsonl` also creates
 `new.rejected.jsonl`. Running the same command again continues an interrupted run. Returns 1 if texts are still pending
@@ -190,7 +190,7 @@ def _numbers(text: str | None) -> list[str] | None:
 
 
 def _recipe(name: str | None) -> Recipe:
-    """Return the recipe of this name, or the only one installed."""
+    """Return the recipe of this name or, without a name, the only installed recipe."""
     points = {point.name: point for point in entry_points(group=GROUP)}
     known = ", ".join(sorted(points)) or "none"
     if name is None and len(points) != 1:

@@ -69,10 +69,10 @@ class Summary(Struct, frozen=True, kw_only=True):
     unsteady: tuple[str, ...]
     """Ids of tasks whose reference does not give the same result twice."""
     floors: dict[str, dict[str, float]]
-    """Mean scores of trivial answers, by answer and metric (docs/frontend.md); empty in a domain without them."""
+    """Mean scores of trivial answers, by answer and metric (docs/frontend.md); empty in a domain without floors."""
     flawed: tuple[TaskCheck, ...]
     repeated: dict[str, str] = {}
-    """Ids of tasks that duplicate an earlier one, each with the id of the earlier one."""
+    """Ids of tasks that duplicate an earlier task, each with the id of the earlier task."""
     unmatched: dict[str, tuple[str, ...]] = {}
     """Names of the facts that no question can match, by the task's id."""
     malformed: tuple[str, ...] = ()
@@ -120,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _written(args: argparse.Namespace) -> AbstractContextManager[Path | None]:
-    """Return the context of the file to write; its value is None without `--exclude`."""
+    """Return a context whose value is the file to write, or None without `--exclude`."""
     if not args.exclude:
         return nullcontext()
     return written_whole(Path(args.exclude), overwrite=args.overwrite, flag="--exclude")
@@ -138,7 +138,7 @@ async def _check_all(tasks: Sequence[Task], config: RunConfig) -> list[TaskCheck
 
 
 def repeated(tasks: Sequence[Task]) -> dict[str, str]:
-    """Return the ids of tasks that duplicate an earlier one, each with the id of the earlier one."""
+    """Return the ids of tasks that duplicate an earlier task, each with the id of the earlier task."""
     first: dict[str, str] = {}
     pairs = [(task.id, first.setdefault(task.hash, task.id)) for task in tasks]
     return {name: other for name, other in pairs if name != other}

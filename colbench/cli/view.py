@@ -161,7 +161,10 @@ def print_notes(folders: Sequence[str], form: str) -> int:
 
 
 def show_list(folder: str, wanted: str | Literal[True] | None) -> None:
-    """Print a line for each dialogue that `wanted` selects: None for all, True for failed ones, or a failure class."""
+    """Print a line for each dialogue that `wanted` selects.
+
+    `wanted`: None for all dialogues, True for the failed dialogues, or a failure class for the dialogues of this class.
+    """
     from colbench.console import console
     from colbench.viewer.index import RunIndex
 

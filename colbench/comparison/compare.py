@@ -1,4 +1,4 @@
-"""Comparing runs: checking that they are comparable, naming them, and comparing them in each domain."""
+"""Comparing runs: checking that the runs are comparable, naming the runs, and comparing them in each domain."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MOST = 26
 
 
 def compare(*runs: Run, force: bool = False, scoring: str = "default") -> Comparison:
-    """Compare runs on their common tasks, paired by task and trial: the answers, the questions and the effort.
+    """Compare the answers, the questions and the effort of runs on their common tasks, paired by task and trial.
 
     Args:
         *runs: At least two runs, as `colbench.load_run` returns them. Every run is compared with every other.
-        force: Compare runs that differ in more than agent and tasks; `mismatches` lists the differences.
+        force: Compare the runs even if they differ in more than agent and tasks; `mismatches` lists the differences.
         scoring: Scoring mode, such as `official`.
 
     Raises:

@@ -195,7 +195,7 @@ def _table(*heads: str) -> Table:
 
 
 def _row(table: Table, *cells: str, style: str = "") -> None:
-    """Add a row; brackets in it, such as those in a run's name, are not markup."""
+    """Add a row. Brackets in the row's text, such as brackets in a run's name, are not markup."""
     from rich.text import Text
 
     table.add_row(*(Text(printable(cell)) for cell in cells), style=style)

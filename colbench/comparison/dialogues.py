@@ -29,7 +29,7 @@ from colbench.task import Task
 BLOCK = 20
 """Number of tasks in a block."""
 LONGEST = 50_000
-"""Maximum number of characters of any one text on the page; the rest is left out."""
+"""Maximum number of characters of each text on the page; the rest of a longer text is left out."""
 
 
 class Message(Struct, frozen=True, kw_only=True):
@@ -67,7 +67,7 @@ class RunDialogues(NamedTuple):
 
 
 class SideBySide:
-    """A builder of HTML with the dialogues on each task; `tasks` has, by ID, the tasks that can still be loaded."""
+    """A builder of HTML with the dialogues on each task; `tasks` maps IDs to the tasks that can still be loaded."""
 
     def __init__(
         self,
@@ -80,7 +80,10 @@ class SideBySide:
         self._runs, self._tasks = runs, tasks
 
     def blocks(self, differing: Sequence[TaskDifference], template: Template) -> Iterator[str]:
-        """Yield the tasks' HTML in the given order, `BLOCK` tasks per string: a JSON list, gzipped and in base64."""
+        """Yield the tasks' HTML in the given order, `BLOCK` tasks per string.
+
+        Each string is a JSON list, gzipped and encoded in base64.
+        """
         for start in range(0, len(differing), BLOCK):
             parts = [
                 template.render(

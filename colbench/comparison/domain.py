@@ -37,7 +37,7 @@ Cells = Mapping[TaskKey, Mapping[int, DialogueStats]]
 
 
 def compare_domain(domain: Domain, runs: Sequence[Run], mode: str) -> DomainComparison | None:
-    """Compare runs on the tasks of a domain on which all runs have a dialogue; return None without such tasks."""
+    """Compare runs on the tasks of one domain that have a dialogue in every run; return None without such tasks."""
     found = common_cells(runs, domain.name)
     return _Domain(domain, runs, found, mode).comparison() if found[0] else None
 
@@ -50,7 +50,7 @@ def common_cells(runs: Sequence[Run], domain: str) -> list[Cells]:
 
 
 def _cells(run: Run, domain: str) -> Cells:
-    """Return the dialogues of a run on a domain's tasks; trials beyond the planned ones are left out."""
+    """Return the dialogues of a run on a domain's tasks; unplanned trials are left out."""
     rows = run.stats.get(domain, {}).items()
     planned = ((key, _planned(row, range(run.config.trials))) for key, row in rows)
     return {key: row for key, row in planned if row}
@@ -151,7 +151,7 @@ class _Domain:
         )
 
     def _shared(self, mine: int, theirs: int) -> int:
-        """Return how many cells of the common tasks both runs plan."""
+        """Return the number of cells of the common tasks that both runs plan."""
         configs = self._runs[mine].config, self._runs[theirs].config
         trials = range(min(config.trials for config in configs))
         if all(config.shard is None for config in configs):

@@ -87,7 +87,7 @@ def _asking(each: AskingMeasure) -> Taker:
 
 
 def _of_effort() -> Iterator[Taker]:
-    """Yield the measures of a dialogue's effort; they are undefined if a failure cut the dialogue short."""
+    """Yield the measures of a dialogue's effort. These measures are undefined if a failure cut the dialogue short."""
     yield _effort("turns", "turns", "", lambda each, _: each.turns)
     yield _effort("questions", "questions", "", lambda each, _: each.questions)
     yield _effort("human_words", "words by the human", "", lambda each, _: each.human_words)

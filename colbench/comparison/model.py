@@ -145,7 +145,7 @@ class RunName(Struct, frozen=True, kw_only=True):
 
     letter: str
     name: str
-    """The first of these that is different in every run: agent without its server's URL, agent, folder's name, path."""
+    """The first of these properties that differs in every run: agent without server URL, agent, folder name, path."""
     path: str
     agent: str
     human: str

@@ -81,7 +81,7 @@ class DomainView(Struct, frozen=True, kw_only=True):
     columns: Sequence[Measure]
     charts: Sequence[tuple[str, Markup]]
     outcomes: Sequence[tuple[str, str]]
-    """The outcomes that occur, each as its name and its label, such as `no_answer` and `no answer`."""
+    """The outcomes that occur, each as a pair of name and label, such as `no_answer` and `no answer`."""
     stacks: Sequence[tuple[RunName, Markup, dict[str, int]]]
     """Each run's outcomes as a stacked bar, with their numbers."""
     pairs: Sequence[PairView]
@@ -91,7 +91,10 @@ class DomainView(Struct, frozen=True, kw_only=True):
 
 
 def render_page(comparison: Comparison, runs: Sequence[Run], *, large: int = LARGE) -> str:
-    """Return the page as HTML; `runs` are the compared runs in order; for `large`, see `LARGE`."""
+    """Return the page as HTML.
+
+    `runs`: the compared runs in order. `large`: the maximum number of dialogues of one domain (see `LARGE`).
+    """
     style = Markup().join(
         read_asset(*each)
         for each in (

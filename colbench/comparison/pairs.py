@@ -94,7 +94,7 @@ def _wins(measure: Measure, tasks: Sequence[_Task]) -> tuple[int, int, int, list
 
 
 def _only(tasks: Sequence[_Task]) -> tuple[int, int]:
-    """Count the pairs of dialogues in which only the first run succeeded, then those in which only the second did."""
+    """Count the cells in which only the first run succeeded, and the cells in which only the second run succeeded."""
     differences = [each for task in tasks for each in task.differences]
     return sum(each > 0 for each in differences), sum(each < 0 for each in differences)
 

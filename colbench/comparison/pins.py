@@ -114,7 +114,7 @@ def _scored_tasks(domain: DomainComparison) -> int:
 
 
 def _left_out(runs: Sequence[Run], compared: int) -> Iterator[str]:
-    """Yield a note on the tasks that are not compared because some run lacks them, or has not played them yet."""
+    """Yield a note on the tasks that are not compared because a run lacks the task, or has not played it yet."""
     planned = [_planned(run) for run in runs]
     common = set.intersection(*planned)
     others = [len(each - common) for each in planned]

@@ -135,7 +135,7 @@ def _adjusted(domain: DomainComparison) -> str:
 
 
 def settling(domain: DomainComparison, pair: Pair) -> str:
-    """Return a text with the smallest detectable difference and the number of tasks needed to detect the observed one.
+    """State the smallest detectable difference, and the number of tasks needed to detect the observed difference.
 
     The text is empty if no dialogue can be compared.
     """

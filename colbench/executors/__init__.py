@@ -34,7 +34,7 @@ class Executor(Protocol):
     async def __aexit__(self, *error: object) -> None: ...
 
     async def run(self, queue: CellQueue) -> None:
-        """Run and score the dialogues in `queue` until it is empty.
+        """Run and score the dialogues in `queue` until the queue is empty.
 
         An error that stops the dialogues, such as a refused key, is passed to `queue.stop`. Raises the errors that the
         queue's methods raise. Raises UserError, or another ColBenchError, if the agent, the human or a process cannot

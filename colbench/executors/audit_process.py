@@ -1,7 +1,7 @@
 """A process that makes the audits (`colbench.audits`) of finished dialogues, while the run's process runs dialogues.
 
-Messages are answered in order. A task is not sent again while both processes remember it. If the audit process cannot
-be started or is lost, the run's own process audits the dialogues.
+The audit process answers messages in order. A task is not sent again while both processes remember it. If the audit
+process cannot be started or is lost, the run's own process audits the dialogues.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class AuditProcess:
         await self._process.kill()
 
     async def audited(self, task: Task, rollout: Rollout) -> Rollout:
-        """Return the rollout with its audits. If the audit process is lost, this process makes them."""
+        """Return the rollout with its audits. If the audit process is lost, make the audits in this process."""
         found = await self._ask(task, rollout) if self._link else None
         return audited(task, rollout) if found is None else _with(rollout, found)
 
@@ -161,7 +161,7 @@ def _with(rollout: Rollout, found: Found) -> Rollout:
 
 
 def main(handle: int, parent: int) -> None:
-    """Audit the dialogues that the run's process sends, until it closes the link.
+    """Audit the dialogues that the run's process sends, until that process closes the link.
 
     `handle` is the descriptor of the link, and `parent` is the ID of the run's process.
     """

@@ -12,7 +12,7 @@ from colbench.executors.shares import shares
 
 LOCAL, RAY = "local", "ray"
 WORTH = 200
-"""Minimum number of dialogues for which another process pays off; its start takes up to two seconds of CPU time."""
+"""Minimum number of dialogues that justifies another process, whose start takes up to two seconds of CPU time."""
 
 
 def is_local(config: RunConfig) -> bool:
@@ -26,7 +26,7 @@ def is_local(config: RunConfig) -> bool:
 
 
 def count_processes(config: RunConfig, dialogues: int, single: str) -> int:
-    """Return the number of processes that run this many dialogues; in a cluster, the number on each node.
+    """Return the number of processes for this many dialogues; in a cluster, the number of processes on each node.
 
     `single` is the reason why only this process is possible, or an empty string. Raises UserError if `single` is not
     empty, but several processes or a cluster are requested.

@@ -82,10 +82,10 @@ class LocalExecutor:
         await self._resources.__aexit__(*error)
 
     async def run(self, queue: CellSource) -> None:
-        """Start agent and human, then run and score the dialogues in `queue` until it is empty.
+        """Start agent and human, then run and score the dialogues in `queue` until the queue is empty.
 
-        An error that stops the dialogues is passed to `queue.stop`. Raises the errors that the queue's methods
-        raise, and the errors that `start` raises.
+        An error that stops the dialogues is passed to `queue.stop`. Raises the errors that the queue's methods raise,
+        and the errors that `start` raises.
         """
         async with AsyncExitStack() as stack:
             runner = await self.start(stack, self._dialogues)
@@ -98,8 +98,8 @@ class LocalExecutor:
         """Start agent, human and, if requested, the audit process, and return a runner.
 
         The runner runs at most `concurrency` dialogues at a time. Closing the exit stack stops everything that was
-        started. Raises UserError if the agent or the human cannot be started, and any other ColBenchError that they
-        raise, such as EndpointError.
+        started. Raises UserError if the agent or the human cannot be started. Also raises any other ColBenchError of
+        the agent or the human, such as EndpointError.
         """
         current_servers().patience = self._config.endpoint_patience
         if self._log_folder and isinstance(self._agent, LogKeeper):

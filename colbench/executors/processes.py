@@ -40,7 +40,7 @@ class ProcessExecutor(RemoteExecutor):
         await _all(worker.stop() for worker in self._workers)
 
     async def run(self, queue: CellQueue) -> None:
-        """Run and score the cells of a queue until it is empty.
+        """Run and score the cells of a queue until the queue is empty.
 
         Raises the errors that the queue raises. Also raises the errors of `Worker.start` if a lost worker cannot be
         replaced.
@@ -62,7 +62,7 @@ class ProcessExecutor(RemoteExecutor):
 
 
 async def _all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Return the results of concurrent work; the first error cancels the rest and is raised."""
+    """Return the results of concurrent work. If a coroutine raises an error, cancel the others and raise the error."""
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(each) for each in work]

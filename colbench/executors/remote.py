@@ -62,7 +62,10 @@ class RemoteExecutor(ABC):
 
     @abstractmethod
     async def run(self, queue: CellQueue) -> None:
-        """Run and score the planned dialogues in a queue until it is empty. Raises the errors that the queue raises."""
+        """Run and score the planned dialogues in a queue until the queue is empty.
+
+        Raises the errors that the queue raises.
+        """
 
     def _worker(self, host: Host, share: Share) -> Worker:
         plan = self._plan
@@ -87,7 +90,7 @@ class RemoteExecutor(ABC):
             known += [sentence for sentence in sentences if sentence not in known]
 
     def _log(self, line: Logged) -> None:
-        """Log a worker's message, only once if several workers send the same one."""
+        """Log a line from a worker. If several workers send the same text, log it only once."""
         if line.text not in self._said:
             self._said.add(line.text)
             logger.log(line.level, "%s", line.text)
@@ -96,8 +99,8 @@ class RemoteExecutor(ABC):
 def _given_up(job: Job, lost: WorkerError) -> Rollout:
     """Return the rollout of a job whose workers were lost too often.
 
-    If `job` has a rollout of an earlier attempt (`job.kept`), return this rollout. If it is settled, the failure
-    replaces the rollout's scores. Without an earlier rollout, return a failed rollout without turns.
+    If `job` has a rollout of an earlier attempt (`job.kept`), return this rollout. If this rollout is settled, the
+    failure replaces its scores. Without an earlier rollout, return a failed rollout without turns.
     """
     failure, kept = failure_of(lost), job.kept
     if kept:

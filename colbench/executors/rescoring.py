@@ -56,7 +56,7 @@ async def rescore(
     *,
     most: int,
 ) -> None:
-    """Score rollouts, up to `most` at a time, and call `take(old, scored)` for each in order.
+    """Score up to `most` rollouts at a time, and call `take(old, scored)` for each rollout, in order.
 
     A rollout without an answer, or whose task is not in `tasks` (by id), stays unchanged. Raises the error that ended
     the scoring early, if any.

@@ -56,7 +56,8 @@ from colbench.task import Task, with_shared_texts
 def main(handle: int, parent: int) -> None:
     """Run a worker; do nothing if the process that started it has already ended.
 
-    `handle` is the descriptor of the worker's end of the link, `parent` the ID of the process that started the worker.
+    `handle` is the descriptor of the worker's end of the link. `parent` is the ID of the process that started the
+    worker.
     """
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:

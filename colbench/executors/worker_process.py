@@ -17,11 +17,11 @@ _BOOT = (
 )
 """Code that the process runs first, to set the import path. Until then, `-P` keeps the current folder off this path."""
 PR_SET_PDEATHSIG = 1
-"""The option of prctl that ends a process with its parent (Linux)."""
+"""The option of prctl that ends a process when its parent ends (Linux)."""
 
 
 class WorkerProcess:
-    """A process on this machine that runs the function `main` of `module`; the default is the worker's module.
+    """A process on this machine that runs the function `main` of `module`; the default module is `worker`.
 
     It has the methods of `workers.Host` to start the process, wait for its end and kill it.
     """
@@ -38,7 +38,7 @@ class WorkerProcess:
 
         Args:
             environment: Further environment variables of the process.
-            module: The module with `main`, which is called with the descriptor of the link and this process's ID.
+            module: The module whose function `main` is called with the descriptor of the link and this process's ID.
         """
         self._boot = _BOOT.format(module=module)
         self._environment = {**os.environ, **(environment or {})}

@@ -1,6 +1,7 @@
-"""One worker, as seen by the run's process, which starts it, sends it cells, stops it, and notices if it is lost.
+"""One worker, as seen by the run's process.
 
-A worker is a process with an event loop (`worker`) on any machine; its host starts and ends the process.
+The run's process starts the worker, sends it cells, stops it, and notices if it is lost. A worker is a process with an
+event loop (`worker`) on any machine; its host starts and ends the process.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ class Worker:
     ) -> WorkerError | None:
         """Send planned dialogues from the queue to the worker, and receive their rollouts, until the queue is empty.
 
-        `places` maps the id of a task to its index in the run, `sharers` is the number of workers that share the limits
+        `places` maps the id of a task to its index in the run. `sharers` is the number of workers that share the limits
         of model servers. Returns an error if the worker was lost before the run was stopped, else None. Raises the
         errors that the queue raises.
         """

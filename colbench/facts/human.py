@@ -1,8 +1,8 @@
-"""The rule-based human for tasks with facts: answers exactly the questions asked, briefly.
+"""The rule-based human for tasks with facts, which answers exactly the questions asked, briefly.
 
 Every question of the agent's last message is matched with the facts (`facts.match`). The best fact is revealed if it
 matches clearly better than the class "nothing", whose examples are questions that no fact answers. A question gets at
-most one fact for each of its parts ("what is …, and how is …?"); a reply has at most two facts. If the agent fishes for
+most one fact for each of its parts ("what is …, and how is …?"). A reply has at most two facts. If the agent fishes for
 information ("tell me everything"), the human asks for a specific question.
 """
 
@@ -111,7 +111,7 @@ def answer(task: Task, said: str) -> str:
 def asked_facts(facts: tuple[Fact, ...], said: str) -> tuple[Fact, ...]:
     """Return the facts that a message asks for, in the order of the message's questions and without repetition.
 
-    The human chooses facts in the same way, and reveals the first `MOST_FACTS`.
+    The human chooses facts in the same way, and reveals the first `MOST_FACTS` facts.
     """
     return tuple(dict.fromkeys(fact for found in _hear(facts, said).asked for fact in found))
 
@@ -153,9 +153,10 @@ def questions(text: str) -> list[str]:
 
 
 def _parts(question: str) -> Iterator[str]:
-    """Yield the parts of a question, without examples. Stop before the first part that refers back to an earlier one.
+    """Yield the parts of a question, without examples such as "(e.g. …)".
 
-    If only the question's examples have content words, the examples are kept.
+    Stop before the first part that refers back to an earlier part. If only the question's examples have content words,
+    the examples are kept.
     """
     plain = EXAMPLE.sub(" ", question)
     first, *others = AND_ALSO.split(plain if content(plain) else question)
@@ -166,8 +167,9 @@ def _parts(question: str) -> Iterator[str]:
 def _about(facts: Sequence[Fact], question: str, *, first: bool) -> Iterator[Fact]:
     """Yield at most one fact for each part of a question ("what is …, and how is …?").
 
-    A part may merely continue a question. So the best fact for a part is yielded only if its lead is at least `CLEAR`.
-    The first part of a message's first question (`first`) always asks for something, so the lead `ENOUGH` suffices.
+    A part may merely continue a question. So the best fact for a part is yielded only if its lead over the class
+    "nothing" is at least `CLEAR`. The first part of a message's first question (`first`) always asks for something, so
+    the lead `ENOUGH` suffices.
     """
     matcher = _matcher(tuple(map(_examples, facts)))
     for part in _parts(question):
@@ -186,6 +188,6 @@ def _matcher(examples: tuple[tuple[str, ...], ...]) -> Matcher:
 
 
 def _examples(fact: Fact) -> tuple[str, ...]:
-    """Return a fact's topics and example questions; if it has no examples, build questions about its topics."""
+    """Return a fact's topics and example questions. If the fact has no examples, build questions about its topics."""
     plain = (ask.format(topic) for topic in fact.topics for ask in PLAIN)
     return (*fact.topics, *(fact.examples or plain))

@@ -42,7 +42,7 @@ STRANGE = 1.0
 """Evidence for "nothing" from a word that no example has, in nats."""
 LIKENESS = 16.0
 NEAREST = 2
-"""Evidence, in nats, for a class whose nearest examples have the similarity 1, and the number of these examples."""
+"""Evidence (`LIKENESS`), in nats, for a class whose most similar examples (`NEAREST` of them) have the similarity 1."""
 
 DIGITS = 9
 """Decimal places to which sums are rounded, so that ties are the same on every machine."""
@@ -56,7 +56,7 @@ class Found(NamedTuple):
 
 
 def features(text: str) -> dict[str, float]:
-    """Return the stems of a text's words and of pairs of neighboring words, each with its weight."""
+    """Return the features of a text with their weights: the stems of words, and the pairs of neighboring stems."""
     heard = [w for w in WORD.findall(EMPTY_PHRASES.sub("", text.lower())) if w not in ARTICLES]
     stems = [stem(word) for word in heard]
     found = {f"{one} {other}": PAIR for one, other in pairwise(stems)}
@@ -75,7 +75,7 @@ WORD_WORTH = np.dtype([("number", np.int32), ("count", np.float32), ("likeness",
 The weight is 0 for the example's own function words, but not for synonyms that are function words.
 """
 _NUMBERS: dict[str, int] = {}
-"""Numbers that stand for the words of the examples in arrays."""
+"""The number of each word of the examples; the number stands for the word in arrays."""
 
 
 @lru_cache(maxsize=65536)
@@ -148,8 +148,8 @@ class _Classes:
     def likeness(self, words: Array, worths: Array) -> Array:
         """Return, for each class, the mean similarity (0 to 1) between the words and the class's most similar examples.
 
-        `worths`: the weights of the words. A function word in both texts adds nothing to their similarity; it
-        counts only if it is a synonym of another word.
+        `worths`: the weights of the words. A function word that an example contains adds nothing to the similarity. A
+        function word counts only if it is a synonym of another word in the example.
         """
         ranks, known = self._find(words)
         starts = self._starts[ranks]

@@ -123,12 +123,12 @@ ROOFS = (
     "noon midday lunch",
     "date day",
 )
-"""Groups of words that count as synonyms of each other, one group in each text."""
+"""Groups of words that count as synonyms of each other; each string is one group."""
 
 
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
-    """Return the word without its ending; the result is the same for most forms of one word."""
+    """Return the word without its ending. The result is the same for most forms of a word."""
     for ending, stays in (("ies", "y"), ("ing", ""), ("ed", ""), ("ly", ""), ("es", ""), ("s", "")):
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
             word = word.removesuffix(ending) + stays

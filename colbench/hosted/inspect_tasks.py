@@ -47,7 +47,7 @@ from colbench.rollout import Rollout
 from colbench.version import __version__
 
 ROLLOUT = "colbench_rollout"
-"""Key of the dialogue in a sample's store, and of the dialogue with its verdicts in the score's metadata."""
+"""Key of the dialogue in a sample's store; also the key of the scored dialogue in the score's metadata."""
 SETTINGS = "colbench_settings"
 """Key of the session's settings in the store, which `inspect score` reads."""
 SAMPLING = GenerateConfig(temperature=1.0, max_tokens=PLAIN_TOKENS)
@@ -84,7 +84,10 @@ def dialogue(pictures: bool, settings: dict[str, Any]) -> Solver:
 
 
 class _Model:
-    """Inspect's model as the agent; `error` is its last exception, which the solver raises for Inspect to handle."""
+    """Inspect's model as the agent.
+
+    `error` is the model's last exception, which the solver raises for Inspect to handle.
+    """
 
     def __init__(self, state: TaskState, generate: Generate, prompt: str, pictures: bool) -> None:
         self.accepts_images = pictures
@@ -115,7 +118,7 @@ def _chat_message(message: Message) -> ChatMessage:
 
 
 def _add_domain(domain: Domain) -> None:
-    """Register the task and the scorer of a domain under its name."""
+    """Register the task and the scorer of a domain under the domain's name."""
     names = [metric.name for metric in (domain.success, domain.primary) if metric]
 
     @scorer(name=domain.name, metrics=dict.fromkeys(names, METRICS))

@@ -44,7 +44,7 @@ class HostedSession:
     """A session that is started when first needed, and stopped when the event loop ends.
 
     It does not stop at the end of the run, because not all harnesses announce the end. The constructor raises UserError
-    for a setting in `NOT_OURS`, and in the same cases as `colbench eval`.
+    for a setting in `NOT_OURS`, and in all cases in which `colbench eval` raises it.
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:

@@ -20,7 +20,7 @@ HOST_KEYS = {
     "generativelanguage.googleapis.com": "GEMINI_API_KEY",
     "openrouter.ai": "OPENROUTER_API_KEY",
 }
-"""The key variables documented by the providers. Each key is sent only to that provider's host."""
+"""Environment variables that providers document for their keys. Each key is sent only to that provider's host."""
 SERVER_VARIABLES = (
     "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_VERSION",
     "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN", *HOST_KEYS.values(),
@@ -119,7 +119,7 @@ def azure_key(variable: str | None) -> str | None:
 
 
 def azure_endpoint(given: str) -> str:
-    """Return the URL of Azure's server: the given one, or else AZURE_OPENAI_ENDPOINT; "" if neither is set.
+    """Return the URL of Azure's server: the given URL, else the value of AZURE_OPENAI_ENDPOINT; "" if neither is set.
 
     Raises UserError if it is not a valid URL (`require_url`).
     """

@@ -38,7 +38,7 @@ class BusyError(ConnectionError):
 
 
 class Connection:
-    """A server as used by one client; `deployment` is the model on Azure, and empty for other servers."""
+    """A server as used by one client. `deployment` is the model on Azure; it is empty for other servers."""
 
     def __init__(self, url: str, key: str | None, *, client: Client, deployment: str) -> None:
         self.url = url
@@ -96,7 +96,7 @@ class Connection:
 
         Raises UserError if the server does not answer, if its API is under /v1 but the URL lacks /v1, or if the server
         lists its models and the model is not among them. If the server does not list its models, the model is not
-        checked, even if the reason is a refused key: the server may accept the key for other requests.
+        checked. A refused key is then not an error either, because the server may accept the key for other requests.
         """
         if self._deployment:
             return
@@ -141,7 +141,7 @@ class Connection:
     async def _look_patiently(self) -> Answer:
         """Return the response to GET /models; wait for a server that accepts connections but does not answer.
 
-        Raises UserError if the wait exceeds the server's `patience`, ConnectionError if the connection fails.
+        Raises UserError if the wait exceeds the server's `patience`. Raises ConnectionError if the connection fails.
         """
         end = time.monotonic() + self.server.patience
         try:
@@ -195,7 +195,8 @@ def _is_listed(model: str, names: Sequence[str]) -> bool:
 async def _look(transport: Transport, limit: float) -> Answer:
     """Return the response to GET /models.
 
-    Raises BusyError if no response comes within `limit` seconds, another ConnectionError if the connection fails.
+    Raises BusyError if no response comes within `limit` seconds. Raises another ConnectionError if the connection
+    fails.
     """
     try:
         async with asyncio.timeout(limit):

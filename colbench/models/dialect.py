@@ -31,7 +31,7 @@ RESERVED = {
     "logprobs": "--record-tokens requests them",
     "return_token_ids": "--record-tokens requests them",
 }
-"""Request fields that the user cannot set, and why."""
+"""Request fields that the user cannot set, each with the reason."""
 SECRET = re.compile(
     r"(?:.*_)?(?:api_?key|password|secret|authorization)|key|(?:(?:access|api|auth|bearer|hf)_)?token",
     re.IGNORECASE,
@@ -58,7 +58,7 @@ class Suggested(int):
 
 
 class Dialect:
-    """The request fields that a model's server accepts. A client with several servers uses one object for all."""
+    """The request fields that a model's server accepts. A client with several servers uses one Dialect for all."""
 
     def __init__(self, *, limit: str) -> None:
         """Start with the fields that most servers accept; `limit` is the field for the token limit."""
@@ -187,7 +187,7 @@ def _value(value: ArgValue) -> Any:
 
 
 def refuse_misspelled(role: str, fields: Mapping[str, ArgValue], owner: type) -> None:
-    """Raise UserError if a request field's name resembles that of an argument of the class `owner`."""
+    """Raise UserError if the name of a request field resembles the name of an argument of the class `owner`."""
     own = [*inspect.signature(owner).parameters][1:]
     for name in fields:
         close = difflib.get_close_matches(name, own, n=1, cutoff=0.8)

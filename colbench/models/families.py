@@ -10,7 +10,7 @@ from colbench.models.faults import THOUGHT, Known, patched, refused
 from colbench.models.scripted_server import Fault
 
 THOUGHT_TOKENS = 1200
-"""Number of tokens that the test double thinks before it replies; a token limit up to this number leaves no reply."""
+"""Number of tokens that the test double thinks before it replies. A token limit up to this number leaves no reply."""
 EFFORTS = ("minimal", "low", "medium", "high")
 LIMIT = ("max_completion_tokens", "max_tokens")
 

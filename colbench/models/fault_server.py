@@ -28,7 +28,7 @@ HISTORY = re.compile(r"^(?:Person|Programmer|Designer): ", re.MULTILINE)
 
 
 class Part(Struct, frozen=True):
-    """A fault from a model's name. Every N-th request has the fault, where N is `every`."""
+    """A fault in a model's name. Every N-th request has the fault, where N is `every`."""
 
     known: Known
     every: int
@@ -55,7 +55,10 @@ def read_model(name: str) -> list[Part]:
 
 
 def talk(messages: Sequence[Message]) -> str:
-    """Return the next message: as an agent, one question and then an answer; as a human, a reply of one sentence."""
+    """Return the next message of an agent or a human.
+
+    An agent asks one question, and then gives an answer. A human replies with one sentence.
+    """
     text = "\n".join(message.content for message in messages)
     if len(messages) == 1 and HISTORY.search(text):
         return SENTENCE

@@ -53,7 +53,7 @@ class Known(Struct, frozen=True, kw_only=True):
 
 
 def patched(said: dict[str, Any], *, finish_reason: str = "", **fields: Any) -> dict[str, Any]:
-    """Replace fields of a completion's message and, if given, its finish reason; return the completion."""
+    """Replace fields of a completion's message, and `finish_reason` if it is given; return the completion."""
     (choice,) = said["choices"]
     choice["message"] |= fields
     choice["finish_reason"] = finish_reason or choice["finish_reason"]
@@ -125,7 +125,7 @@ def _without(said: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _encoded(write: Callable[[bytes], bytes]) -> Callable[[dict[str, Any]], object]:
-    """Return an edit of a completion that encodes it as JSON and applies `write` to the bytes."""
+    """Return an edit that encodes a completion as JSON and applies `write` to the bytes."""
     return lambda said: write(json.encode(said))
 
 

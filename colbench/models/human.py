@@ -110,8 +110,8 @@ class TextHuman:
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
         """Return the model's reply as the human.
 
-        Raises SimulatorError if the model gives no reply, UserError if a user's prompt has no placeholder for the
-        hidden information.
+        Raises SimulatorError if the model gives no reply. Raises UserError if a user's prompt has no placeholder for
+        the hidden information.
         """
         require(self.voice.prompt, "hidden_information")
         values = {

@@ -71,8 +71,8 @@ class AdaptiveLimit:
     def resize(self, maximum: int) -> None:
         """Change the maximum of the limit.
 
-        If the limit was at the old maximum, it moves to the new one. Otherwise, it changes only if it is above the new
-        maximum.
+        If the limit was at the old maximum, it becomes the new maximum. Otherwise, the limit changes only if it is
+        above the new maximum.
         """
         full = self.allowed >= self.maximum
         self.maximum = maximum
@@ -85,7 +85,10 @@ class AdaptiveLimit:
         self.allowed = min(float(self.maximum), self.allowed + step / self.allowed)
 
     def cut(self) -> None:
-        """Set the limit to four fifths of the requests in flight or, if lower, of the old limit, but at least to 1."""
+        """Cut the limit to four fifths, but at least to 1.
+
+        The new limit is four fifths of the number of requests in flight or of the old limit, whichever is lower.
+        """
         self.cuts += 1
         self._refused_at = min(self.allowed, float(self.in_flight))
         self.allowed = max(1.0, CUT * self._refused_at)

@@ -10,9 +10,9 @@ from colbench.models.transports import Client
 CALL = 0.002
 """CPU seconds of a call through the openai package (`docs/benchmarks.md`)."""
 BUSY = 0.8
-"""Share of the elapsed time; a thread that uses more CPU time than this counts as busy."""
+"""Share of the elapsed time. A thread whose CPU time exceeds this share counts as busy."""
 SHARE = 0.4
-"""Share of a thread's CPU time; if the openai package uses more than this, another client would help."""
+"""Share of a thread's CPU time. If the openai package uses more than this share, another client would help."""
 
 logger = logging.getLogger("colbench")
 

@@ -227,7 +227,7 @@ class OpenAIChat:
         await connection.probe()
 
     def _choose(self, number: int) -> Connection:
-        """Return connection `number`; if its server is down, return the next connection whose server is up, if any."""
+        """Return the first connection from `number` on whose server is up; connection `number` if all are down."""
         start = number % len(self._connections)
         order = self._connections[start:] + self._connections[:start]
         return next((each for each in order if not each.server.is_down), order[0])
@@ -268,7 +268,7 @@ class OpenAIChat:
         body: dict[str, Any],
         version: int,
     ) -> Exception:
-        """Return the error for a refused request; if it shows how to avoid another refusal, adapt the next request."""
+        """Return the error for a refused request. If the refusal shows how to avoid another, adapt the next request."""
         known = refusal(connection.chat_url, answer, has_answered=connection.server.has_answered)
         if known:
             return known
@@ -373,7 +373,7 @@ class OpenAIChat:
         )
 
     async def _content(self, message: Message) -> str | list[dict[str, Any]]:
-        """Return the content, pictures first, so that a server can reuse its prefix cache if only the text changes."""
+        """Return a message's content, pictures first: a server can reuse its prefix cache if only the text changes."""
         if not message.images:
             return message.content
         pictures = await asyncio.to_thread(fit_pictures, message.images, self.max_image_edge)

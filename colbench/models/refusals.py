@@ -51,7 +51,7 @@ class PassingError(RefusedError):
 
 
 class OtherRequestError(Exception):
-    """The server refused the request, and its response showed how to change the next one."""
+    """The server refused the request, and the response showed how to change the next request."""
 
 
 def refusal(url: str, answer: Answer, *, has_answered: bool) -> Exception | None:

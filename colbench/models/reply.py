@@ -65,7 +65,8 @@ def read_json(content: bytes) -> Any:
 def read_completion(content: bytes) -> Completion:
     """Return the completion in the body of an answer.
 
-    Raises MalformedError if it is not a completion, ReportedError if it is an error sent with status 200.
+    Raises MalformedError if the body is not a completion. Raises ReportedError if the body is an error, although the
+    status is 200.
     """
     try:
         return _read_body(read_json(content))
@@ -209,7 +210,7 @@ def error_text(content: bytes) -> str:
 
 
 def error_fields(content: bytes) -> dict[str, Any]:
-    """Return the field `error` of an error's body, or the body without this field; {} if this is not an object."""
+    """Return the field `error` of an error's body, or the whole body if it has no such field; {} if not an object."""
     try:
         body = read_json(content)
     except MalformedError:

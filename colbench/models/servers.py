@@ -20,7 +20,7 @@ from colbench.numbers import count
 PATIENCE = 900.0
 """Default number of seconds to wait for a server that is unreachable or overloaded."""
 POLL = (1.0, 10.0)
-"""Seconds between two checks of an unreachable server: initial and maximum value."""
+"""Seconds between two checks of an unreachable server: the initial and the maximum value."""
 TOLD_AFTER = 2.0
 """Seconds after which a wait is reported."""
 WAIT_INTERVAL = 1.0
@@ -177,7 +177,7 @@ class Servers:
     def join(self, url: str, concurrency: int) -> Server:
         """Return the server at a URL, and count the caller as its user.
 
-        The lowest `concurrency` of all callers applies; processes that share the server divide this number equally.
+        The lowest `concurrency` of all callers applies. Processes that share the server divide this number equally.
         """
         server = self._by_url.get(url)
         if server is None:

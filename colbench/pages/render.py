@@ -30,7 +30,7 @@ class Block(Struct, frozen=True, kw_only=True, omit_defaults=True):
     width: int
     height: int
     text: str = ""
-    """The visible text with white space collapsed; for an input its value or placeholder, for a picture its `alt`."""
+    """The visible text with white space collapsed; an input's value or placeholder; a picture's `alt`."""
     color: str = "#000000"
     """Color of the text, `#rrggbb`."""
     background: str = "#ffffff"

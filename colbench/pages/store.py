@@ -1,7 +1,7 @@
 """Storage of renders as files `KEY.json` and `KEY.png`; KEY is a hash of everything that the render depends on.
 
-Many processes may use one folder. Files are written atomically. Damaged entries are ignored, and so are entries whose
-picture does not have the stored hash.
+Many processes may use one folder. Files are written atomically. Damaged entries are ignored. Entries whose picture does
+not have the stored hash are ignored too.
 """
 
 from __future__ import annotations

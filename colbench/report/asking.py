@@ -89,7 +89,7 @@ def unasked_values(
 def gain_per_question(
     dialogue: Judged, unasked: float | None, mode: str, lead: Metric
 ) -> float | None:
-    """Return the gain in score of a dialogue per question that it asked.
+    """Return the gain in score of a dialogue per question that the agent asked.
 
     The gain is the score minus `unasked`, the score without questions on the same task (`unasked_values`). The result
     is None if either score or the number of questions is unknown, or if nothing was asked.
@@ -154,7 +154,7 @@ def _count_decisions(
 
 
 def followed_report(cells: Cells) -> FollowedReport | None:
-    """Return how the agent followed up on the differences that the human pointed out; None without such differences."""
+    """Return what the agent did about the differences that the human pointed out; None without such differences."""
     known = [each.followed for each in cells.dialogues if each.followed]
     if not known:
         return None

@@ -63,10 +63,10 @@ class Others(Struct, frozen=True, kw_only=True):
 
 
 def read_baseline(source: str, flag: str = "--baseline") -> Baseline:
-    """Return the run in `source`, a run folder or a rollout file; `flag` is the flag with which the user named it.
+    """Return the run in `source`, a run folder or a rollout file; `flag` is the flag that the user set to `source`.
 
-    Raises UserError if the file of rollouts is missing or has no dialogues. Raises DataError if the folder
-    contains no run, or if a file is malformed.
+    Raises UserError if the file of rollouts is missing or has no dialogues. Raises DataError if the folder contains no
+    run, or if a file is malformed.
     """
     path, agent = Path(source), ""
     if path.is_dir():
@@ -95,7 +95,7 @@ def by_task(dialogues: Iterable[tuple[int, Rollout]]) -> dict[str, list[Dialogue
 def read_ceiling(source: str) -> Baseline:
     """Return the run in the folder `source`; the run must have been made with `--told all`.
 
-    Raises UserError if `source` is not the folder of such a run, DataError if a file of the run is malformed.
+    Raises UserError if `source` is not the folder of such a run. Raises DataError if a file of the run is malformed.
     """
     path = Path(source)
     if not path.is_dir() or RunFolder(path).record().config.told != "all":

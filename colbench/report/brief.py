@@ -42,7 +42,7 @@ RAREST = 2
 LABEL, NOTE = 20, 43
 """Maximum widths of a label and of a line of a note, in terminal columns."""
 TOGETHER = 28
-"""Maximum length of a part of a note that is kept on one line; a part ends at a comma or semicolon."""
+"""Length up to which a part of a note is kept on one line; a part ends at a comma or semicolon."""
 PARTS, NO_BREAK = re.compile(r"(?<=[,;]) "), "\N{NO-BREAK SPACE}"
 NOTE_LINES = 2
 """Maximum number of lines in a note."""
@@ -78,7 +78,7 @@ def _all(domain: Domain, report: DomainReport) -> Iterator[Fact]:
 
 
 def _wrapped(note: str) -> list[str]:
-    """Return the lines of a wrapped note. A word longer than a line is cut, and so is a note of too many lines."""
+    """Return the lines of a wrapped note, cutting words longer than a line and notes of too many lines."""
     words = (_cut(word, NOTE - len(MORE)) for word in printable(note).split())
     parts = PARTS.split(" ".join(words))
     bound = (p.replace(" ", NO_BREAK) if len(p) <= TOGETHER else p for p in parts)

@@ -1,4 +1,4 @@
-"""The planned cells of a run, one for each task and trial, and their values by a metric in a scoring mode."""
+"""The planned cells of a run, one for each task and trial, and their values (of one metric in one scoring mode)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from colbench.task import Task
 
 T = TypeVar("T")
 Grid = tuple[tuple[DialogueStats | None, ...], ...]
-"""One row for each task, one column for each trial; None for a planned dialogue that does not exist yet."""
+"""A row for each task, with a column for each trial; None for a planned dialogue that does not exist yet."""
 TaskKey = tuple[str, str]
 """ID and hash of a task."""
 ByTask = dict[TaskKey, dict[int, DialogueStats]]

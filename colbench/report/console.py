@@ -61,7 +61,7 @@ def _next(report: RunReport, folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def pages(report: RunReport, folder: Path) -> dict[str, Path]:
-    """Return the paths of the pages of a run's report, by the name of the page or of the set of pages."""
+    """Return the paths of the pages of a run's report, by the name of the page or page set."""
     files = {"report": "report.html", **report.pages}
     return {name: folder / file for name, file in files.items()}
 

@@ -68,11 +68,11 @@ class RoleStats(Struct, frozen=True, kw_only=True, gc=False):
     """The replies of one role in a dialogue."""
 
     uncounted: int = 0
-    """Number of replies for which no server reported a count."""
+    """Number of replies for which no server reported a token count."""
     usage: Usage | None = None
     """Tokens of the counted replies; None if no reply was counted."""
     served: int = 0
-    """Number of replies that came from a model server; the numbers below cover only these."""
+    """Number of replies that came from a model server; the fields below cover only these replies."""
     empty: int = 0
     cut: int = 0
     filtered: int = 0
@@ -166,7 +166,7 @@ def agent_words(rollout: Rollout) -> int:
 
 
 class _Metrics(Mapping[str, float]):
-    """A mapping of metrics in a third of a dict's memory: many mappings share one tuple of names."""
+    """A mapping of metrics that needs a third of a dict's memory, because many mappings share one tuple of names."""
 
     __slots__ = ("_names", "_values")
 

@@ -22,7 +22,7 @@ from colbench.report.model import (
 from colbench.stats import mean_interval
 
 REASONS = 3
-"""Maximum number of reasons for each boundary, and of types of errors in crashed answers."""
+"""Maximum number of reasons to list for each boundary, and of error types to list for crashed answers."""
 
 
 def turns_used(cells: Cells, turns: int) -> Turns:
@@ -38,7 +38,7 @@ def turns_used(cells: Cells, turns: int) -> Turns:
 
 
 def words(cells: Cells) -> Words:
-    """Return the mean words of agent and human per dialogue.
+    """Return the mean number of words per dialogue, for agent and human.
 
     `cells` must not contain dialogues that ended in a failure.
     """
@@ -116,7 +116,10 @@ def _share(shares: Sequence[float]) -> LeakShare:
 
 
 def failures(dialogues: Iterable[DialogueStats]) -> dict[Boundary, Failures]:
-    """Count the failed dialogues by boundary, the most frequent one first, with the `REASONS` most frequent reasons."""
+    """Count the failed dialogues by boundary, most frequent boundary first, with each boundary's most frequent reasons.
+
+    At most `REASONS` reasons are listed for each boundary.
+    """
     found: dict[Boundary, Counter[str]] = {}
     for each in dialogues:
         if each.failure:

@@ -70,7 +70,7 @@ def sections(domain: Domain, report: DomainReport) -> list[Section]:
 
 
 def grid_size(report: DomainReport) -> str:
-    """Return the numbers of tasks and trials or, for a shard that lacks some trials, of tasks and dialogues."""
+    """Return the numbers of tasks and trials. For a shard that lacks some trials, count tasks and dialogues instead."""
     if report.cells < report.tasks * report.trials:
         return f"{count(report.tasks, 'task')}, {count(report.cells, 'dialogue')}"
     return f"{count(report.tasks, 'task')}, {count(report.trials, 'trial')} each"
@@ -373,12 +373,15 @@ def _tokens(label: str, used: Tokens | None, cost: float | None) -> Fact:
 
 
 def not_counted(uncounted: int) -> str:
-    """Return the end of a note that says how many replies had no token count; "" if all had one."""
+    """Return the end of a note: how many replies had no token count. Return "" if all replies had one."""
     return f"; {count(uncounted, 'reply', 'replies')} not counted" if uncounted else ""
 
 
 def not_judged(domain: Domain, report: DomainReport) -> Iterator[Fact]:
-    """Yield the number of answers that could not be compared with the reference, and why; nothing if all could be."""
+    """Yield the number of answers that could not be compared with the reference, and the reason.
+
+    Yield nothing if all answers could be compared.
+    """
     if report.unjudged:
         note = f"no failures, but {domain.unjudged}"
         yield Fact(label="not judged", value=f"{report.unjudged:,}", note=note)

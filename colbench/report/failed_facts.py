@@ -18,7 +18,7 @@ CLASS_NOTES = {
 RAREST = 5
 """Maximum number of rarely asked decisions to name."""
 FEW_DIALOGUES = 5
-"""Minimum number of dialogues that must hide a decision for the report to say how often the decision was asked for."""
+"""Minimum number of dialogues in which a decision is hidden for the report to say how often it was asked for."""
 
 
 def failed(report: DomainReport) -> Iterator[Fact]:
@@ -34,7 +34,10 @@ def failed(report: DomainReport) -> Iterator[Fact]:
 
 
 def rarest(rows: Iterable[DecisionReport]) -> Fact:
-    """Return a line of the report with rarely asked decisions: how often each was asked for, and how often hidden."""
+    """Return the line of the report about rarely asked decisions, with the counts of dialogues.
+
+    The line says in how many dialogues each decision was asked for, and in how many it was hidden.
+    """
     named = (f"{row.family}: {row.decision} ({row.asked} of {row.hidden})" for row in rows)
     return Fact(label="rarely asked", value="", note=", ".join(named))
 
@@ -65,9 +68,9 @@ def frequent_error(report: DomainReport) -> Iterator[Fact]:
 
 
 def rarely_asked(asking: AskingReport | None) -> list[DecisionReport]:
-    """Return the decisions that some dialogue hid but did not ask for, the least asked for first.
+    """Return the decisions that were hidden but not asked for in some dialogue, the least asked for first.
 
-    Decisions that fewer than `FEW_DIALOGUES` dialogues hid are left out.
+    Decisions that were hidden in fewer than `FEW_DIALOGUES` dialogues are left out.
     """
     return [
         row

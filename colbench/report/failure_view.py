@@ -1,4 +1,4 @@
-"""Failed dialogues on the page: their classes and families, and the decisions that some dialogue did not ask for."""
+"""Failed dialogues on the page: their classes and families, and the decisions that were not always asked for."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _families(failed: FailedReport) -> Iterator[FamilyLine]:
 
 
 def _decisions(report: DomainReport, tasks: Sequence[Task]) -> Iterator[DecisionLine]:
-    """Yield the decisions that at least one dialogue did not ask for, the least asked first."""
+    """Yield the decisions that the agent did not ask for in at least one dialogue, the least asked first."""
     questions = _questions(tasks)
     for row in rarely_asked(report.asking):
         yield DecisionLine(

@@ -37,7 +37,7 @@ class ModeReport(Rates, frozen=True, kw_only=True):
     unscored: int
     """Number of planned cells without a score; unjudged cells do not count."""
     unscored_as_zero: Rates | None
-    """The rates over all planned cells except unjudged ones, with unscored cells as 0; None if all are scored."""
+    """The rates over all planned cells except unjudged ones, with unscored cells as 0; None if all cells are scored."""
     pass_k: tuple[PassK, ...]
     """pass^k for k = 1 to the number of trials; empty for a single trial, or if the domain does not define success."""
     metrics: dict[str, Interval] = {}
@@ -45,7 +45,7 @@ class ModeReport(Rates, frozen=True, kw_only=True):
 
 
 class ModeDelta(Struct, frozen=True, kw_only=True):
-    """The difference between two scoring modes over the cells that both have scored: `mode` minus `base`."""
+    """The difference between two scoring modes, over the cells that both modes have scored: `mode` minus `base`."""
 
     mode: str
     base: str
@@ -82,7 +82,7 @@ class Tokens(Struct, frozen=True, kw_only=True):
     completion: int
     requests: int
     uncounted: int
-    """Number of replies for which no server reported a count; the sums exclude them."""
+    """Number of replies for which no server reported a token count; the sums exclude these replies."""
 
 
 class Replies(Struct, frozen=True, kw_only=True):
@@ -100,7 +100,7 @@ class Replies(Struct, frozen=True, kw_only=True):
     retries: int
     """Number of requests that were repeated, for example after a failure or an empty reply."""
     waited: float
-    """Seconds before the successful requests were sent: waits for a slot, failed requests, and waits after these."""
+    """Seconds before the successful requests were sent: waits for a slot, failed requests, and waits after failures."""
 
 
 class Cost(Struct, frozen=True, kw_only=True):
@@ -183,7 +183,7 @@ class WinRate(Struct, frozen=True, kw_only=True):
 
 
 class DecisionReport(Struct, frozen=True, kw_only=True):
-    """Counts for one decision of a family, over the dialogues that hid the decision."""
+    """Counts for one decision of a family, over the dialogues in which the decision was hidden."""
 
     family: str
     decision: str
@@ -209,10 +209,9 @@ class AskingReport(Struct, frozen=True, kw_only=True):
     recall_by_turn: tuple[float, ...]
     """Share of the hidden decisions revealed up to turn 1, 2, …"""
     decisions: tuple[DecisionReport, ...]
-    """The decisions by family and name.
+    """The decisions by family and name, sorted by the share of dialogues in which they were asked for (ascending).
 
-    They are sorted by the share of dialogues that asked for them (ascending), then by the number of dialogues that hid
-    them (descending).
+    Decisions with equal shares are sorted by the number of dialogues in which they were hidden (descending).
     """
 
 
@@ -277,7 +276,7 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     distribution: tuple[int, ...]
     """Number of scored cells by value, rounded to tenths.
 
-    The first bin holds only values of 0 and below, the last only values of 1.
+    The first bin contains only values of 0 and below. The last bin contains only values of 1 and above.
     """
     by_turn: tuple[Budget, ...]
     """Results by the end of each turn, from 1 to the number of turns of the longest dialogue."""
@@ -342,7 +341,7 @@ class RunReport(Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     """Warnings about the numbers, for example that answers were not scored with the tools of the run."""
     pages: dict[str, str] = {}
-    """Sets of further pages next to `report.html`: the file name of each set's first page, by the name of the set."""
+    """File name of the first page in each set of further pages next to `report.html`, by the name of the set."""
 
     @property
     def success_rate(self) -> Interval | None:

@@ -28,7 +28,7 @@ TEMPLATES = page_templates("colbench.report")
 LARGE = 20_000
 """Number of planned dialogues above which the tables of tasks are on separate pages."""
 PART = 2_000
-"""Maximum number of planned dialogues on a separate page, unless a single task has more."""
+"""Maximum number of planned dialogues on a separate page, unless a single task has more dialogues."""
 
 
 class Part(Struct, frozen=True, kw_only=True):

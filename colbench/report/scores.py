@@ -127,7 +127,7 @@ def _difference(
 def distribution(cells: Cells, mode: str, lead: Metric) -> tuple[int, ...]:
     """Return an 11-bin histogram of the scores in steps of 0.1.
 
-    The first bin holds only scores of 0 and below, the last only scores of 1.
+    The first bin contains only scores of 0 and below. The last bin contains only scores of 1 and above.
     """
     counts = [0] * 11
     for row in cells.clusters(lambda each: value(each, mode, lead)):

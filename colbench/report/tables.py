@@ -1,4 +1,4 @@
-"""The tables of scores: one by mode, and one by metric, which also has the floors."""
+"""The tables of scores: a table by mode, and a table by metric, which also shows the floors."""
 
 from __future__ import annotations
 
@@ -65,7 +65,8 @@ def score_tables(domain: Domain, report: DomainReport) -> Iterator[Table]:
 def _by_mode(domain: Domain, report: DomainReport) -> Table:
     """Return the table of success and leading metric.
 
-    Its rows are the scoring modes (also with unscored dialogues as 0), the difference between two modes, and pass^k.
+    It has a row for each scoring mode, a second row for a mode with unscored dialogues (counted as 0), a row for the
+    difference between two modes, and a row for each pass^k.
     """
     names = (domain.success.label if domain.success else "", metric_label(domain, report.lead))
     heads = ("Scoring", *map(sentence, names), "Dialogues")

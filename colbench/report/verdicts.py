@@ -14,7 +14,7 @@ from colbench.scorers import extra_metric
 from colbench.stats import mean
 
 NOTES = 3
-"""Maximum number of notes to show on answers that were measured; notes on other answers are all shown."""
+"""Maximum number of notes to show about measured answers. Notes about other answers are all shown."""
 
 
 def reported_metrics(domain: Domain, lead: Metric, dialogues: Iterable[Judged]) -> list[Metric]:

@@ -203,7 +203,7 @@ def _tiles(report: DomainReport) -> Iterator[Tile]:
 
 
 def _cost(report: DomainReport) -> Iterator[Tile]:
-    """Yield the cost of the dialogues so far; the label names a role if the cost of the other role is unknown."""
+    """Yield the cost of the dialogues so far. If one role's cost is unknown, the label names the other role."""
     costs = {"agent": report.cost.agent, "human": report.cost.human}
     known = {role: cost for role, cost in costs.items() if cost is not None}
     if not any(known.values()):
@@ -294,7 +294,10 @@ def _answers(report: DomainReport) -> list[float | None]:
 
 
 def _answered(domain: Domain, shares: Sequence[float | None]) -> Iterator[Curve]:
-    """Yield the share of dialogues that had answered by each turn; nothing if the domain does not define success."""
+    """Yield the share of dialogues in which the agent had answered by each turn.
+
+    Yield nothing if the domain does not define success.
+    """
     if domain.success:
         yield Curve(
             title="answered",

@@ -55,8 +55,8 @@ def make_report(
 ) -> Draft:
     """Return the report, computed from the folder's `run.json` and `rollouts.jsonl`.
 
-    `tasks`: the tasks of the run, including hidden parts. Raises DataError if a file of the run is malformed, UserError
-    if one of the runs in `others` has none of the tasks.
+    `tasks`: the tasks of the run, including hidden parts. Raises DataError if a file of the run is malformed. Raises
+    UserError if one of the runs in `others` has none of the tasks.
     """
     record, others = folder.record(), others or Others()
     others.require(tasks)

@@ -86,7 +86,7 @@ class CodeSandbox:
             pool.close()
 
     async def run(self, jobs: Sequence[Job]) -> list[JobResult | SandboxError]:
-        """Return one result per job, in the order of the jobs; a SandboxError of `run_one` is the result of its job."""
+        """Return one result per job, in the order of the jobs. If `run_one` raises SandboxError, that is the result."""
         results: dict[int, JobResult | SandboxError] = {}
         numbered = iter(enumerate(jobs))
 

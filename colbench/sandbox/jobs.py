@@ -27,7 +27,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Limit on the CPU seconds of all threads together."""
     wall_seconds: float = 5.0
     threads: int = 128
-    """Maximum number of threads started, including those that have ended."""
+    """Maximum number of threads started, including threads that have ended."""
     memory_bytes: int = 512 << 20
     """Limit on the address space of the process in bytes."""
     result_bytes: int = (1 << 20) + 4096
@@ -46,7 +46,7 @@ class Job(Struct, frozen=True, kw_only=True):
     same results, the calls run only in the first.
     """
     rehearsal: bool = False
-    """True to run with another hash seed, random seed and clock, to find values that are not the same in every run."""
+    """True to use another hash seed, random seed and clock, which reveals values that are not the same in every run."""
 
 
 class CallResult(Struct, frozen=True, kw_only=True):
@@ -65,7 +65,10 @@ class JobResult(Struct, frozen=True, kw_only=True):
     calls: dict[Namespace, tuple[CallResult, ...]]
     """Results by namespace, in the order of the job's calls."""
     invalid: str = ""
-    """The reason why the source does not compile, in which case its calls are `skipped`; "" if it compiles."""
+    """The reason why the source does not compile; "" if it compiles.
+
+    If the source does not compile, all calls have the status `skipped`.
+    """
 
 
 def parse_line(line: bytes) -> CallResult:

@@ -1,4 +1,4 @@
-"""Installed packages that candidates may import: exactly the requested ones, and their runtime dependencies.
+"""Installed packages that candidates may import: exactly the requested packages and their runtime dependencies.
 
 The metadata of each distribution lists its files. Folders that belong to one distribution become visible as a whole. In
 shared folders, only the distribution's files become visible, so that the host's other packages remain hidden.
@@ -127,6 +127,6 @@ def _modules(dist: Distribution) -> set[str]:
 
 
 def _preloaded(dist: Distribution) -> list[str]:
-    """Return a package's public top-level modules; for numpy also `numpy.random`, whose generator must be seeded."""
+    """Return a package's public top-level modules. For numpy, add `numpy.random`, whose generator must be seeded."""
     names = sorted(name for name in _modules(dist) if not name.startswith("_"))
     return [*names, "numpy.random"] if "numpy" in names else names

@@ -1,4 +1,4 @@
-"""A fixed number of fork servers (workers), each started when it is first needed and replaced when it fails."""
+"""A fixed number of fork servers (workers). Each is started when it is first needed, and replaced when it fails."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class _Place:
         self._closed = False
 
     async def running(self) -> Worker:
-        """Return the worker; start it if needed. Raises SandboxError if that fails or the slot is closed."""
+        """Return the worker; start it if needed. Raises SandboxError if the start fails or the slot is closed."""
         async with self._starting:
             if self.worker is None and not self._closed:
                 self.worker = await Worker.start(

@@ -66,9 +66,9 @@ async def choose(
 ) -> tuple[Tier, Worker]:
     """Return a tier that works on this machine, and its first worker, which is already running.
 
-    The tier is the one called `name` or, if `name` is None, the strongest permitted tier that works. Raises UserError
-    if the name is unknown or not permitted, or if no such tier works. In the last case, the message gives the reason
-    and the fix for each tier that was tried.
+    If `name` is given, the tier is the tier of this name; if `name` is None, it is the strongest permitted tier that
+    works. Raises UserError if the name is unknown or not permitted, or if no such tier works. If no such tier works,
+    the message gives the reason and the fix for each tier that was tried.
     """
     reasons = []
     for tier in _admissible(name, allow_unsafe):

@@ -1,4 +1,4 @@
-"""Values from the sandbox, formatted for people in a notation similar to Python's and always short."""
+"""Values from the sandbox as short texts for people, in a notation similar to Python's."""
 
 from __future__ import annotations
 

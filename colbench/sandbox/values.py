@@ -5,14 +5,18 @@ values are compared by their normal forms: texts that are equal exactly when the
 Numbers are exact rationals (for an exception, see `_FAR_EXPONENT`), and sets and dicts are sorted by the normal forms
 of their contents, so that no hash is ever computed from a candidate's data.
 
-Each scoring mode has a policy. The default policy deliberately differs from `==` for three kinds of values. The members
-of `dict.values()` are compared in order (Python compares the views by identity). Numpy arrays, pandas frames and series
-are equal if their shapes and all their parts are equal. NaN is equal to NaN. In the official policy, a value of these
-three kinds, or with a part of these kinds, equals nothing.
+Each scoring mode has a policy. The default policy deliberately differs from `==` for three kinds of values:
+
+- The members of `dict.values()` are compared in order (Python compares the views by identity).
+- Numpy arrays, pandas frames and series are equal if their shapes and all their parts are equal.
+- NaN is equal to NaN.
+
+In the official policy, a value of these three kinds equals nothing, and neither does a value with a part of these
+kinds.
 
 In both policies, a value with an opaque part (an object that is not data, such as a function) equals nothing. If both
 compared values contain an OrderedDict, their OrderedDicts are compared in order, and do not equal plain dicts. If both
-contain a Counter, their Counters are compared without the counts of zero.
+compared values contain a Counter, their Counters are compared without the counts of zero.
 """
 
 from __future__ import annotations
@@ -116,9 +120,9 @@ class _UnequalError(Exception):
 class _Normal:
     """The normal forms of values under one policy.
 
-    `special`: the tags (`ordered`, `counter`) that occur in both compared values. If `ordered` is among them,
-    OrderedDicts are compared in order; if not, as dicts. If `counter` is among them, Counters are compared without
-    their counts of zero; if not, as dicts.
+    `special`: the tags (`ordered`, `counter`) that occur in both compared values. With `ordered`, OrderedDicts are
+    compared in order; without it, as dicts. With `counter`, Counters are compared without their counts of zero; without
+    it, as dicts.
     """
 
     def __init__(self, policy: Policy, special: frozenset[str]) -> None:
@@ -203,7 +207,7 @@ class _Normal:
     def counter(self, pairs: Any) -> str:
         """Return a Counter's normal form.
 
-        Each count is normalized only once. To do so twice would double the time for each level of nested Counters.
+        Each count is normalized only once. A second time would double the total time for each level of nested Counters.
         """
         forms = [(self.of(key), self.of(count)) for key, count in pairs]
         if "counter" in self.special:

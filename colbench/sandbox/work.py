@@ -42,7 +42,10 @@ _BUDGETS = ("cpu", "wall", "threads")
 
 @lru_cache(maxsize=1 << 16)
 def compiled(call: str) -> CodeType | str:
-    """Compile a test's call once for all candidates. Return the source if it is long, or causes an error or warning."""
+    """Compile a test's call once for all candidates.
+
+    If the call is long, or if compiling it causes an error or a warning, return its source instead.
+    """
     if len(call) > _LONG_CALL:
         return call.strip()
     with warnings.catch_warnings():
@@ -57,10 +60,10 @@ class Ending(Struct, frozen=True, kw_only=True):
     """The end of one child, and everything that the child wrote."""
 
     reason: str
-    """`ended` if the child ended by itself; otherwise, why it was killed.
+    """`ended` if the child ended by itself; otherwise, the reason why the child was killed.
 
-    `cpu`, `wall` and `threads`: it used up a budget. `flood`: it wrote too much (it may have ended by itself).
-    `hung-up`: its socket was shut down.
+    `cpu`, `wall` and `threads`: the child used up a budget. `flood`: it wrote too much (such a child may have ended by
+    itself). `hung-up`: its socket was shut down.
     """
     status: int
     """Exit code, or the negative number of the signal that ended the child."""

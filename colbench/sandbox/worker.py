@@ -40,7 +40,8 @@ class Worker:
     async def start(cls, tier: Tier, limits: Limits, *, rehearsal: bool = False) -> Worker:
         """Start a fork server with the isolation of `tier`, and wait until it is isolated.
 
-        Raises SandboxError, which gives the reason, if that fails. For a `rehearsal`, the server has another hash seed.
+        Raises SandboxError, which gives the reason, if the start or the isolation fails. For a `rehearsal`, the server
+        has another hash seed.
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
@@ -209,7 +210,7 @@ class _Output:
 async def _send_all(
     loop: asyncio.AbstractEventLoop, connection: socket.socket, payload: bytes
 ) -> None:
-    """Send the payload, then close the socket for sending. Ignore a dead child: the server reports its death."""
+    """Send the payload, then close the socket for sending. Ignore errors: the server reports if the child has died."""
     try:
         sent = connection.send(payload)
         if sent < len(payload):

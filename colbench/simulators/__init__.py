@@ -1,1 +1,1 @@
-"""The simulated humans: the rule-based one, which needs no model, and the one that a model plays."""
+"""The simulated humans: the rule-based human, which needs no model, and the human that a model plays."""

@@ -12,14 +12,14 @@ from colbench.task import Task
 
 
 class KeylessHuman:
-    """A deterministic human, which replies by the rules of a task's domain; it needs no key, model or network."""
+    """A deterministic human, which replies by the rules of the task's domain. It needs no key, model or network."""
 
     def __init__(self) -> None:
         self._resources: Mapping[str, Resources] = {}
         self._humans: dict[str, HumanSimulator] = {}
 
     def use_resources(self, resources: Mapping[str, Resources]) -> None:
-        """Set the started resources, keyed by domain, that the humans of the domains use."""
+        """Set the started resources of each domain, by the domain's name; the domain's human uses them."""
         self._resources = resources
         self._humans = {}
 

@@ -71,7 +71,7 @@ class ModelHuman(PromptedHuman):
         return self.chat.learned()
 
     def describe_domain(self, name: str) -> dict[str, str]:
-        """Return the entries that the human adds to the record of a run for the domain `name`."""
+        """Return the human's additional entries for the domain `name` in the record of the run."""
         own = super().describe_domain(name)
         edge = {"max_image_edge": str(self.chat.max_image_edge)}
         return own | edge if get_domain(name).pictured else own

@@ -23,9 +23,10 @@ class Significance(Struct, frozen=True, kw_only=True):
     """The result of a two-sided test; its null hypothesis is that two sides do not differ."""
 
     name: TestName
-    """`McNemar`: the exact test, for success rates if both sides have one trial of each task.
+    """The name of the test.
 
-    `sign flips`: a permutation test over tasks. `signs`: a sign test of tasks won against tasks lost, without ties.
+    `McNemar`: the exact McNemar test, for success rates if both sides have one trial of each task. `sign flips`: a
+    permutation test over tasks. `signs`: a sign test of tasks won against tasks lost; ties are left out.
     """
     p: float
     adjusted: float
@@ -33,7 +34,7 @@ class Significance(Struct, frozen=True, kw_only=True):
 
 
 def significances(names: Sequence[TestName], p_values: Sequence[float]) -> list[Significance]:
-    """Return the significance of each test in a group; the p-values are adjusted for the size of the group."""
+    """Return the significance of each test in a group, with p-values adjusted for the number of tests in the group."""
     tests = zip(names, p_values, holm(p_values), strict=True)
     return [Significance(name=name, p=p, adjusted=adjusted) for name, p, adjusted in tests]
 
@@ -49,7 +50,7 @@ def verdict(mean: float, test: Significance) -> Literal["ahead", "behind", "not 
 
 
 def describe(shares: tuple[float, float, float], test: Significance, measure: str) -> str:
-    """Describe the difference of two shares in a sentence; `shares`: the difference, its lower and its upper bound."""
+    """Describe the difference of two shares in a sentence; `shares`: the difference, its low end and its high end."""
     mean, low, high = (f"{100 * each:+.1f}" for each in shares)
     p = f"p = {test.adjusted:.3g}" if test.adjusted >= 0.001 else "p < 0.001"
     adjusted = " (adjusted)" if test.adjusted != test.p else ""

@@ -1,4 +1,4 @@
-"""Differences between one entry of a leaderboard and many others on the same tasks, computed together."""
+"""Differences between one entry of a leaderboard and many other entries on the same tasks, computed together."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _minus(by_entry: Floats, mine: int, others: Sequence[int]) -> Floats:
 
 
 def mean_estimates(values: Floats, bounds: Bounds) -> list[Estimate]:
-    """Return the mean of each column of `values`, with its interval from resampling the rows, which are tasks."""
+    """Return the mean of each column of `values`, with an interval from resampled rows; each row is a task."""
     return _estimates(values, resampled_means(values, RESAMPLES), bounds)
 
 

@@ -8,7 +8,7 @@ DIGITS = 6
 
 
 class Estimate(Struct, frozen=True, kw_only=True):
-    """A mean over tasks of means over trials, with its 95% interval over tasks."""
+    """A mean over tasks, and its 95% interval. The value of a task is the mean over the task's trials."""
 
     mean: float
     low: float

@@ -26,7 +26,7 @@ ALPHA = 0.05
 RESAMPLES = 10_000
 SEED = 0
 BLOCK = 2**20
-"""Number of values drawn at a time; limits the memory of the bootstrap."""
+"""Number of values that the bootstrap draws at a time; it limits the memory in use."""
 FEW_PAIRS = 64
 """Maximum number of pairs of trials for which plain Python is used, because it is then faster than numpy."""
 ROUNDING = 1e-12
@@ -40,9 +40,12 @@ class Interval(Struct, frozen=True, kw_only=True):
     low: float | None
     high: float | None
     method: Literal["bootstrap", "exact", "none"]
-    """`bootstrap`: percentiles of resampled means. `exact`: all tasks have the same value, see `equal_interval`.
-    `none`: the interval cannot be computed, because no task has a value, or because all tasks have the same value and
-    the values are unbounded."""
+    """The method that gives the interval.
+
+    `bootstrap`: percentiles of resampled means. `exact`: all tasks have the same value, see `equal_interval`. `none`:
+    the interval cannot be computed, because no task has a value, or because all tasks have the same value and the
+    values are unbounded.
+    """
 
 
 def mean(values: Sequence[float]) -> float:
@@ -97,9 +100,9 @@ def equal_interval(mean: float, tasks: int, bounds: tuple[float, float] | None) 
 
     A bootstrap interval of these tasks would have no width, so an exact interval is computed instead. If a share p of
     all possible tasks has this value, the n drawn tasks (`tasks`) all have it with probability p**n. The interval uses
-    the p for which this probability is ALPHA / 2, so p = (ALPHA / 2) ** (1 / n). For the low end, all other possible
-    tasks are assumed to have the lower of the `bounds` as their value; for the high end, the upper one. For rates of 0
-    and 1 this is the Clopper-Pearson interval.
+    the p for which this probability is ALPHA / 2, so p = (ALPHA / 2) ** (1 / n). For the low end of the interval, all
+    other possible tasks are assumed to have the lower bound as their value; for the high end, the upper bound. For
+    rates of 0 and 1, the interval is the Clopper-Pearson interval.
     """
     if bounds is None or not all(map(isfinite, bounds)):
         return Interval(mean=mean, low=None, high=None, method="none")
@@ -141,7 +144,10 @@ def _share_of_many(mine: Sequence[float], theirs: Sequence[float], tie: float) -
 
 
 def pass_hat(successes: int, trials: int, k: int) -> float:
-    """Return the unbiased estimate of the probability that k trials of a task all succeed; needs trials >= k."""
+    """Return the unbiased estimate of the probability that k trials of a task all succeed.
+
+    `trials` must be at least k.
+    """
     return comb(successes, k) / comb(trials, k)
 
 

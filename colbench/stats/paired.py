@@ -34,7 +34,7 @@ def sign_test(wins: int, losses: int) -> float:
 
 @cache
 def _tails(total: int) -> tuple[float, ...]:
-    """Return the p-values of sign tests in which the weaker side wins 0, 1, ... of `total` tasks."""
+    """Return the p-values of sign tests over `total` tasks in which the weaker side wins 0, 1, ... of the tasks."""
     tails, ways, below = [], 1, 0
     for count in range(total // 2 + 1):
         below += ways

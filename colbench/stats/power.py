@@ -21,7 +21,7 @@ FEWEST = 6
 
 
 def least_detectable(deviation: float, tasks: int) -> float:
-    """Return the difference of means that a two-sided paired test at 5% finds in 80% of the cases.
+    """Return the smallest difference of means that a two-sided paired test at 5% finds in 80% of the cases.
 
     The result is a normal approximation, for at least `FEWEST` tasks. `deviation`: the standard deviation of the tasks'
     differences.
@@ -30,7 +30,7 @@ def least_detectable(deviation: float, tasks: int) -> float:
 
 
 def tasks_needed(difference: float, deviation: float) -> int | None:
-    """Return the number of tasks with which `difference` is just detectable, at least `FEWEST`.
+    """Return the smallest number of tasks, but at least `FEWEST`, with which `difference` is detectable.
 
     The result is None if `difference` is 0 within rounding error. `deviation`: the standard deviation of the tasks'
     differences.
@@ -43,8 +43,8 @@ def tasks_needed(difference: float, deviation: float) -> int | None:
 def trials_needed(difference: float, between: float, within: float, tasks: int) -> int | None:
     """Return the smallest number of trials per task that makes `difference` detectable.
 
-    The result is None if `difference` is 0 within rounding error, or if no number of trials is enough, because the
-    tasks differ too much or are fewer than `FEWEST`. `between`, `within`: see `variances`.
+    The result is None in two cases: `difference` is 0 within rounding error, or no number of trials is enough, because
+    the tasks differ too much or are fewer than `FEWEST`. `between`, `within`: see `variances`.
     """
     if abs(difference) <= ROUNDING or tasks < FEWEST:
         return None
@@ -72,7 +72,7 @@ def variances(clusters: Sequence[Sequence[float]]) -> tuple[float, float] | None
 
 
 def _distance() -> float:
-    """Return how many standard errors a difference must have to be detectable."""
+    """Return the smallest detectable difference, in standard errors."""
     normal = NormalDist()
     return normal.inv_cdf(1 - ALPHA / 2) + normal.inv_cdf(POWER)
 

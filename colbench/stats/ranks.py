@@ -27,8 +27,8 @@ class Places(Struct, frozen=True, kw_only=True):
     high: tuple[int, ...]
     """`low` to `high` is the 95% interval of the place over resamples of the tasks; a tie widens it in both directions.
 
-    The interval also includes the places that the entry would have if all entries from which it is not separable were
-    ranked below it, or all above it.
+    The interval also includes two further places of the entry: the place if all entries from which it is not separable
+    were ranked below it, and the place if all of them were ranked above it.
     """
     inseparable: tuple[tuple[int, ...], ...]
     """For each entry, the indices of the others that the unadjusted sign-flip test does not separate from it at 5%."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MOST_SHARED = 5_000
 """Maximum number of tasks for which `shared_bootstrap_means` and `flipped_sums` keep their random draws in memory.
 
-For this number of tasks, the draws of `shared_bootstrap_means` take 100 MB, and those of `flipped_sums` 50 MB.
+For this number of tasks, the draws of `shared_bootstrap_means` take 100 MB, and the draws of `flipped_sums` take 50 MB.
 """
 DIGITS = 9
 """Decimals to which products of matrices are rounded, so that equal columns give equal results."""
@@ -104,5 +104,5 @@ def _drawn_signs(tasks: int) -> Iterator[NDArray[np.int8]]:
 
 
 def _rows(tasks: int) -> int:
-    """Return how many rows of the weights are multiplied in one block."""
+    """Return the number of rows of a matrix of weights that are multiplied in one block."""
     return max(1, BLOCK // tasks)

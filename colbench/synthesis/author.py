@@ -27,7 +27,7 @@ class AuthorOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     seed: bool = True
     """True to send a seed; set it to false for servers that refuse seeds."""
     structured: bool = True
-    """True to send the schema as `response_format`; if the server refuses it, only the prompt asks for JSON."""
+    """True to send the schema as `response_format`. If the server refuses that, only the prompt asks for JSON."""
     timeout: Positive = 600.0
     """Time limit of a request in seconds."""
     retries: NotNegative = 6

@@ -1,4 +1,4 @@
-"""Direct guesses: an agent answers a request without asking anything. The task is rejected if a guess is right."""
+"""Direct guesses: an agent answers a request without asking anything. If a guess is right, the task is rejected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from colbench.task import Task
 
 
 class Guesser:
-    """An agent that makes up to `tries` guesses at each task; `spec` is its name in messages and records."""
+    """An agent that makes up to `tries` guesses at each task; messages and records call it `spec`."""
 
     def __init__(self, spec: str, agent: Agent | StatefulAgent, tries: int) -> None:
         self.agent = agent
@@ -28,10 +28,10 @@ class Guesser:
     async def solves(
         self, task: Task, key: str, scorer: Scorer
     ) -> tuple[bool, tuple[Usage | None, ...]]:
-        """Return two values: True if a guess scored 1, and the token usage of each guess.
+        """Return two values: whether a guess scored 1, and the token usage of each guess.
 
         Guessing stops at the first success. The agent's seeds are derived from `key`. Raises UserError if the agent
-        fails, EndpointError if its server does not answer, and InfrastructureError if the scorer fails.
+        fails, EndpointError if the agent's server does not answer, and InfrastructureError if the scorer fails.
         """
         mode = get_domain(task.domain).modes[0]
         spent: list[Usage | None] = []

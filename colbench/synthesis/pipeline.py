@@ -1,8 +1,8 @@
 """The pipeline from seed texts to tasks, many texts at a time: a task is written, parsed, vetted and guessed at.
 
-Outcomes are recorded in the order of the texts. Of two similar tasks, it is therefore always the later one that is
-rejected as a near-duplicate. If the models give the same replies and no text fails, a resumed run writes the same files
-as an uninterrupted one. A killed process loses the work on at most `BACKLOG * concurrency` texts.
+Outcomes are recorded in the order of the texts. If two tasks are similar, the later one is therefore the near-duplicate
+that is rejected. If the models give the same replies and no text fails, a resumed run writes the same files as an
+uninterrupted run. A killed process loses the work on at most `BACKLOG * concurrency` texts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from colbench.synthesis.seeds import Seed
 BACKLOG = 2
 """Maximum number of started texts whose outcome is not recorded yet, as a multiple of `concurrency`."""
 GIVE_UP_AFTER = 20
-"""Number of consecutive failures, for example because a server does not answer, after which the run stops."""
+"""Number of consecutive failures after which the run stops, for example because a server does not answer."""
 
 
 class Pipeline(Struct, frozen=True, kw_only=True):
@@ -44,8 +44,8 @@ class Pipeline(Struct, frozen=True, kw_only=True):
     async def run(self, seeds: Sequence[Seed], done: Callable[[Outcome], None]) -> list[str]:
         """Call `done` with the outcome of each text, in order. Return the reasons why texts failed without an outcome.
 
-        Such texts can be tried again. Raises EndpointError if `GIVE_UP_AFTER` texts in a row fail, UserError if a
-        server refuses the requests or the guesser fails.
+        A text without an outcome can be tried again. Raises EndpointError if `GIVE_UP_AFTER` texts in a row fail,
+        UserError if a server refuses the requests or the guesser fails.
         """
         try:
             async with asyncio.TaskGroup() as group:

@@ -36,7 +36,7 @@ REASONS: dict[Reason, str] = {
 }
 """Descriptions of the reasons, for the table that `colbench tasks synthesize` prints."""
 FIRST_BYTES = b'{"synthesis":{"key":"'
-"""First bytes of every line, by which an incomplete line is recognized."""
+"""First bytes of every line. An incomplete last line that this command wrote is recognized by them."""
 
 
 class Origin(Struct, frozen=True, kw_only=True):
@@ -61,7 +61,10 @@ class Outcome(Struct, frozen=True, kw_only=True):
     synthesis: Origin
     reply: str = ""
     task: Task | None = None
-    """The task, if the reply passed the vetting, even if it was then rejected as guessed or as a near-duplicate."""
+    """The task, if the model's reply passed the vetting.
+
+    The task is kept even if it was then rejected because it was guessed or is a near-duplicate.
+    """
     reason: Reason | None = None
     """The reason for the rejection; None if the text became a task."""
     detail: str = ""
@@ -105,7 +108,7 @@ class Ledger:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Open the files as their only writer. Raises InUseError if another process writes them."""
+        """Open the files for writing by this process alone. Raises InUseError if another process writes to them."""
         with hold(self.out, self.out):
             self.lines = self._read()
             self._writers = {path: LineWriter(path) for path in (self.out, self.rejected)}

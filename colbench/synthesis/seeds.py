@@ -28,9 +28,9 @@ class _Row(Struct):
 def read_seeds(path: Path, *, model: str, prompt: str, limit: int | None = None) -> list[Seed]:
     """Return the distinct seed texts of a file, in order: all, or the first `limit`.
 
-    If the file begins with a brace, every line must be a JSON object; blank lines are ignored. The name `model` and the
-    prompt's hash `prompt` become part of each text's key. Raises DataError if the file cannot be read, is not UTF-8,
-    contains no text, or has a malformed line, which the message names.
+    If the file begins with a brace, every line must be a JSON object; blank lines are ignored. Each text's key also
+    depends on the name `model` and the prompt's hash `prompt`. Raises DataError if the file cannot be read, is not
+    UTF-8, contains no text, or has a malformed line, which the message names.
     """
     try:
         content = path.read_bytes().removeprefix(BYTE_ORDER_MARK).decode()

@@ -25,13 +25,13 @@ class Decision(Struct, frozen=True, kw_only=True):
     statement: str
     state: State
     asked: int | None
-    """The first turn in which the agent asked for the decision; None if it never did."""
+    """The first turn in which the agent asked for the decision; None if the agent never asked for it."""
     told: int | None
     """The first turn in which the human's reply revealed the decision; None if no reply did."""
 
 
 def decisions_of(task: Task, rollout: Rollout) -> list[Decision]:
-    """Return the decisions in the task's order; empty if the revealed decisions are unknown."""
+    """Return the decisions in the task's order; an empty list if it is unknown which decisions were revealed."""
     if all(turn.asked is None for turn in rollout.turns):
         return []
     return list(_decisions(get_domain(task.domain).decisions(task), rollout))

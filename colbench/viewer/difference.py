@@ -10,9 +10,9 @@ from itertools import zip_longest
 from msgspec import Struct
 
 MOST_LINES = 2_000
-"""Maximum number of lines of either text; the time to compare two texts grows with the product of their lines."""
+"""Maximum number of lines of either text. The time for a comparison grows with the product of both numbers of lines."""
 LONGEST_LINE = 400
-"""Maximum number of characters of a line in which differing words are marked."""
+"""Maximum length of a line, in characters, up to which differing words are marked."""
 ALIKE = 0.4
 """Minimum similarity, from 0 to 1, of two lines in which differing words are marked."""
 WORDS = re.compile(r"\w+|\s+|.")

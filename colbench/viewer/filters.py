@@ -1,4 +1,4 @@
-"""The selection and order of dialogues in a list, as given by the query of its URL."""
+"""The selection and the order of the dialogues in a list, which the query of the list's URL determines."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from colbench.errors import UserError
 from colbench.viewer.index import OUTCOMES, Row
 
 FAILED = "failed"
-"""Value of the filter by outcome that matches any class of failure."""
+"""Value of the outcome filter that matches every class of failure."""
 DIGITS = 9
 """Number of decimals to which scores in percent are rounded before they are compared with a bound."""
 NOTED = "*"
-"""Value of the filter by label that matches any label or note."""
+"""Value of the label filter that matches dialogues with any label or note."""
 BY_TASK = "task"
 """The default order."""
 ORDERS: dict[str, Callable[[Row], Any]] = {
@@ -32,7 +32,7 @@ ORDERS: dict[str, Callable[[Row], Any]] = {
 
 
 class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The query of a list: filters, order and page number. Listed dialogues pass all filters."""
+    """The query of a list: filters, order and page number. A dialogue is listed only if it passes all filters."""
 
     run: str = ""
     domain: str = ""
@@ -40,7 +40,7 @@ class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     """An outcome, or `failed`."""
     family: str = ""
     decision: str = ""
-    """Name of a hidden decision that the dialogue must not have revealed."""
+    """Name of a hidden decision. Only dialogues in which the human never revealed this decision match."""
     turns: int | None = None
     least: float | None = None
     """Lowest score, in percent."""
@@ -98,7 +98,7 @@ class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
         return found
 
     def count(self, rows: Iterable[Row]) -> dict[str, int]:
-        """Count the rows by outcome, regardless of the outcome filter; outcomes without a row are left out."""
+        """Return the number of rows by outcome, regardless of the outcome filter; leave out outcomes without a row."""
         counts = dict.fromkeys(OUTCOMES, 0)
         for row in rows:
             if self._matches_rest(row):

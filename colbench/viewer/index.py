@@ -65,7 +65,7 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
     start: int
     """Byte offset of the dialogue in the file."""
     length: int
-    """Length of the line in bytes, including the newline."""
+    """Length in bytes of the dialogue's line in the file, including the newline."""
 
     @property
     def failed(self) -> bool:
@@ -118,7 +118,7 @@ class RunIndex:
         return self._notes.any_of(self._rows)
 
     def planned_place(self, row: Row) -> tuple[bool, int, int]:
-        """Return a key that sorts rows in the order of the run's plan: by trial, then by task, unknown tasks last."""
+        """Return a key to sort rows in the order of the run's plan: by trial, then by task. Unknown tasks come last."""
         place = self._places.get(row.task_id)
         return (True, 0, row.number) if place is None else (False, row.trial, place)
 
@@ -201,7 +201,7 @@ class RunIndex:
         )
 
     def _same(self, value: T) -> T:
-        """Return the stored value that equals `value`, so that many rows share one object in memory."""
+        """Return a stored object that equals `value`, so that many rows share one object and memory is saved."""
         known: T = self._known.setdefault(value, value)
         return known
 
@@ -230,7 +230,7 @@ def _complete(task: Task | None, rollout: Rollout) -> Rollout:
 
 
 def outcome_of(rollout: Rollout) -> Outcome:
-    """Return the class of a dialogue's failure or, if it did not fail, its outcome."""
+    """Return a dialogue's outcome: the class of its failure or, if it did not fail, one of `Unfailed`."""
     score = rollout.scores.get("default")
     if found := failure_class(rollout):
         return found
@@ -240,7 +240,10 @@ def outcome_of(rollout: Rollout) -> Outcome:
 
 
 def lead_value(rollout: Rollout) -> float | None:
-    """Return a dialogue's value in the default mode, else the value of its domain's fallback metric, else None."""
+    """Return a dialogue's value in the default mode or, if it has none, the value of its domain's fallback metric.
+
+    Return None if the dialogue has neither value.
+    """
     score = rollout.scores.get("default")
     domain = get_domain(rollout.domain)
     if score is None or score.value is not None or domain.fallback is None:

@@ -11,7 +11,7 @@ from colbench.viewer.index import Row, RunIndex
 
 PER_PAGE = 100
 Neighbors = tuple[Row | None, Row | None]
-"""The dialogues before and after a dialogue in a list; None at the ends of the list."""
+"""The dialogues before and after one dialogue of a list; None in place of a dialogue at the ends of the list."""
 
 
 class Choices(Struct, frozen=True, kw_only=True):
@@ -22,7 +22,7 @@ class Choices(Struct, frozen=True, kw_only=True):
     decisions: Sequence[str]
     labels: Sequence[str]
     notes: bool
-    """True if a person left a note or a label."""
+    """True if a person left a note or a label on any dialogue."""
 
 
 class Listing(Struct, frozen=True, kw_only=True):
@@ -48,7 +48,7 @@ class Listing(Struct, frozen=True, kw_only=True):
         return self.rows[(number - 1) * PER_PAGE : number * PER_PAGE]
 
     def neighbors(self, row: Row) -> Neighbors:
-        """Return the dialogues before and after a dialogue; both are None if it does not match the filters."""
+        """Return the dialogues before and after `row` in the list; (None, None) if `row` does not match the filters."""
         place = next((n for n, each in enumerate(self.rows) if each is row), None)
         if place is None:
             return None, None

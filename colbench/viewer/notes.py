@@ -87,7 +87,7 @@ class Notes:
         return self._found.get(key)
 
     def labels_of(self, keys: Container[str]) -> list[str]:
-        """Return the labels of dialogues with these keys, each once and sorted."""
+        """Return the labels of the dialogues with these keys: sorted, and each label only once."""
         found = (note.labels for key, note in self._found.items() if key in keys)
         return sorted({label for labels in found for label in labels})
 
@@ -159,7 +159,7 @@ def read_notes(folder: Path) -> list[Note]:
 
 
 def _read(path: Path) -> dict[str, Note]:
-    """Return the notes of a file by the dialogue's key, without deleted ones.
+    """Return the notes of a file by the key of their dialogue; deleted notes are left out.
 
     Raises DataError if the file cannot be read or a line is malformed; an incomplete last line is ignored.
     """

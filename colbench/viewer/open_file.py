@@ -10,7 +10,7 @@ from colbench.errors import DataError
 
 
 class OpenFile:
-    """A file that stays open as long as this object exists, so that no other file gets its inode number."""
+    """A file that stays open as long as this object exists. In that time, no other file can get its inode number."""
 
     def __init__(self, path: Path) -> None:
         """Open a file. Raises DataError if it cannot be read."""

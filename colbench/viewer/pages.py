@@ -40,7 +40,7 @@ class Links(Protocol):
         """Return the URL of the list of dialogues that pass these filters."""
 
     def dialogue(self, row: Row, filters: Filters) -> str:
-        """Return the URL of a dialogue within a list."""
+        """Return the URL of a dialogue's page, whose links to other dialogues follow the list with these filters."""
 
     def notes(self, row: Row, filters: Filters) -> str:
         """Return the URL to which a note on a dialogue is posted; empty if notes are not accepted."""
@@ -72,11 +72,11 @@ class Showing(Struct, frozen=True, kw_only=True):
     legend: str = ""
     """Explanation of the picture that shows the differences between the answer and the target."""
     token: str = ""
-    """Token that proves to the server that a note comes from one of its own pages."""
+    """Token that proves to the server that a note comes from one of the server's own pages."""
 
 
 def _printable(value: Any) -> Any:
-    """Return a value for a template, without control characters and cut to `LONGEST`; markup is unchanged."""
+    """Return a value for a template: without control characters, cut to `LONGEST` characters. Markup is unchanged."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     more = len(value) - LONGEST
@@ -104,7 +104,7 @@ POLICY = content_security_policy(
 
 
 def list_page(listing: Listing, filters: Filters, links: Links) -> str:
-    """Return one page of a list of dialogues; `filters` also contains the page number."""
+    """Return one page of a list of dialogues as HTML; `filters` includes the number of the page."""
     page = min(filters.page, listing.pages)
     return _render(
         "list.html",
@@ -152,7 +152,7 @@ def dialogue_page(run: RunIndex, row: Row, links: Links, showing: Showing) -> st
 
 
 def stages(rollout: Rollout, turns: Sequence[int]) -> list[Stage]:
-    """Return, for each of these turns, a stage with the turn's leading metric, but without pictures."""
+    """Return a stage for each of these turns. It has the turn's leading metric, but no pictures."""
     domain = get_domain(rollout.domain)
     scores = [turn.score for turn in rollout.turns]
     return [Stage(turn=turn, metrics=lead_metric(domain, scores[turn - 1])) for turn in turns]
@@ -184,7 +184,7 @@ def lead_metric(domain: Domain, score: Score | None) -> str:
 
 
 def _scores(domain: Domain, rollout: Rollout) -> Mapping[str, Score]:
-    """Return, by mode, the score of the default (first) mode and every other score that has a different value."""
+    """Return the score of the default (first) mode, and every other score whose value differs from it, by mode."""
     first = rollout.scores.get(domain.modes[0])
     return {
         mode: score

@@ -60,7 +60,7 @@ class ServerLinks:
         return f"/{filters.query}"
 
     def dialogue(self, row: Row, filters: Filters) -> str:
-        """Return the URL of a dialogue within a list."""
+        """Return the URL of a dialogue's page, whose links to other dialogues follow the list with these filters."""
         return f"{_place(row)}{filters.query}"
 
     def notes(self, row: Row, filters: Filters) -> str:
@@ -113,7 +113,7 @@ class Viewer:
         return _html(dialogue_page(run, row, self._links, showing))
 
     async def show_pictures(self, request: web.Request) -> web.Response:
-        """Return the pictures of a turn, as a part of the dialogue's page; they are rendered if missing."""
+        """Return the pictures of a turn as a part of the dialogue's page; render them if they are missing."""
         run, row = self._find(request)
         rollout, turn = run.rollout(row), int(request.match_info["turn"])
         task = run.task(rollout)
@@ -152,7 +152,7 @@ class Viewer:
         raise web.HTTPSeeOther(self._links.dialogue(row, read_filters(request.query)))
 
     async def count(self, request: web.Request) -> web.Response:
-        """Return the number of dialogues of all runs; an open list polls this number."""
+        """Return the number of dialogues in all runs. An open page with a list polls this number."""
         del request
         self._refresh()
         return web.json_response({"dialogues": sum(len(run.rows) for run in self._runs)})

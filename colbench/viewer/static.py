@@ -30,8 +30,8 @@ class FileLinks:
     def __init__(self, before: Mapping[str, int], *, inside: bool) -> None:
         """Create the links of one page.
 
-        `before`: for each run, by name, the number of dialogues in all runs before it. `inside`: True for the page of
-        a dialogue, which is in a subfolder.
+        `before`: for each run, by its name, the total number of dialogues in all earlier runs. `inside`: True for the
+        page of a dialogue, which is in a subfolder.
         """
         self._before = before
         self._inside = inside
@@ -137,7 +137,7 @@ def _with_neighbors(rows: Sequence[Row]) -> Iterator[tuple[Row, Neighbors]]:
 async def _stages(
     run: RunIndex, rollout: Rollout, pictures: RunPictures, target: Path
 ) -> list[Stage]:
-    """Return the stages of a dialogue; copy their pictures into the exported folder."""
+    """Return the stages of a dialogue; copy the stages' pictures into the exported folder."""
     task = run.task(rollout)
     if task is None:
         return []

@@ -31,9 +31,9 @@ from colbench.web.plot import (
 from colbench.web.templating import page_templates
 
 Emphasis = Literal["strong", "faint", "reference"]
-"""`strong`: drawn in the accent color. `faint`: in the background. `reference`: dashed, for comparison."""
+"""`strong`: drawn in the accent color. `faint`: thin, behind the other curves. `reference`: dashed, for comparison."""
 NAME_ROOM = {SMALL: 104, LARGE: 152}
-"""Width to the right of curves, for their names."""
+"""Width of the space to the right of curves, for the curves' names, by size of the chart."""
 NAME_LENGTH = 20
 """Maximum number of characters in a curve's name."""
 
@@ -48,7 +48,7 @@ class Curve(Struct, frozen=True, kw_only=True):
     name: str = ""
     """Name at the end of the curve; empty if it has none."""
     band: Sequence[tuple[float, float]] = ()
-    """The interval of each share; if given, points have markers."""
+    """The interval of each share. If intervals are given, the points of the curve have markers."""
 
 
 class Dot(Struct, frozen=True, kw_only=True):
@@ -67,7 +67,7 @@ class Dot(Struct, frozen=True, kw_only=True):
 def curve_chart(
     title: str, curves: Sequence[Curve], *, size: Size = LARGE, tips: Sequence[str] = ()
 ) -> Markup:
-    """Draw shares by turn. `tips` contains the tooltip of each turn."""
+    """Draw shares by turn. `tips` has a tooltip for each turn."""
     turns = max((len(curve.shares) for curve in curves), default=1)
     named = [curve for curve in curves if curve.name and curve.shares]
     plot = Plot(size=size, first=1, last=max(turns, 2), room=NAME_ROOM[size] if named else 0)
@@ -108,7 +108,10 @@ def bar_chart(
 
 
 def scatter_chart(title: str, unit: str, dots: Sequence[Dot], *, size: Size = LARGE) -> Markup:
-    """Draw quality against cost, with the Pareto front; name the entries on the front, and the references."""
+    """Draw quality against cost, with the Pareto front.
+
+    Names are drawn for the entries on the front and for the reference entries.
+    """
     best = pareto_front(dots)
     plot = Plot(size=size, first=0.0, last=round_ceiling(max((dot.x for dot in dots), default=1.0)))
     named = [*best[::-1], *(dot for dot in dots if dot.reference)]
@@ -136,7 +139,7 @@ def interval_bar(
 ) -> Markup:
     """Draw an interval on a scale from 0 to 1; draw nothing if the mean or an end of the interval is None.
 
-    `marks`: values to compare with the interval, each preceded by the name of its CSS class, such as `floor`.
+    `marks`: values to compare with the interval, each as the name of its CSS class, such as `floor`, and the value.
     """
     if mean is None or low is None or high is None:
         return Markup()
@@ -169,7 +172,10 @@ def stacked_bar(title: str, parts: Sequence[tuple[str, int]]) -> Markup:
 
 
 def pareto_front(dots: Sequence[Dot]) -> list[Dot]:
-    """Return the entries that beat all others of equal or lower cost, the cheapest first; skip reference entries."""
+    """Return the Pareto front, the cheapest entry first; leave out reference entries.
+
+    An entry is on the front if every other entry of equal or lower cost has a lower quality.
+    """
     found: list[Dot] = []
     for dot in sorted((d for d in dots if not d.reference), key=lambda d: (d.x, -d.y)):
         if not found or dot.y > found[-1].y:

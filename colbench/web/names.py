@@ -1,4 +1,4 @@
-"""Names in a chart: shortened, and placed next to their dots without covering anything."""
+"""Names in a chart. They are shortened, and placed next to their dots so that they cover nothing."""
 
 from __future__ import annotations
 

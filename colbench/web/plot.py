@@ -81,7 +81,7 @@ def share_ticks(plot: Plot) -> list[Tick]:
 
 
 def amount_ticks(plot: Plot) -> list[Tick]:
-    """Return the ticks of an x axis of amounts; the axis must end at a value from `round_ceiling`."""
+    """Return the ticks of an x axis of amounts. The axis must end at a value that `round_ceiling` returned."""
     step = _step(plot.last)
     amounts = (step * n for n in range(round(plot.last / step) + 1))
     return [(plot.x(amount), short_amount(amount)) for amount in amounts]
@@ -93,7 +93,10 @@ def turn_ticks(plot: Plot, turns: int) -> list[Tick]:
 
 
 def round_ceiling(most: float) -> float:
-    """Return the end of an axis for values up to `most`: a multiple of the tick spacing; 1 if `most` is 0 or less."""
+    """Return the end of an axis for values up to `most`: a multiple of the distance between ticks.
+
+    If `most` is 0 or less, return 1.
+    """
     return _step(most) * ceil(most / _step(most) - 0.001) if most > 0 else 1.0
 
 
@@ -110,7 +113,7 @@ def short_amount(value: float) -> str:
 
 
 def spread(wanted: Sequence[float], lowest: float) -> list[float]:
-    """Return y positions for labels: close to `wanted`, but at least a line apart, and none greater than `lowest`.
+    """Return y positions for labels: close to `wanted`, at least a line apart, and none below the position `lowest`.
 
     `wanted` and the result are ordered from the top of a chart to its bottom.
     """

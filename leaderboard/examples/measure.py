@@ -43,7 +43,7 @@ Concurrent dialogues end at about the same time, so with a larger number, more w
 RULES = {"blank": 1, "guesser": 1, "interviewer": MULTI_TURN, "demonstrator": MULTI_TURN}
 """The rule-based agents, each with its turn limit."""
 BUNDLED_ONLY = "demonstrator"
-"""The agent that is measured only on bundled tasks, because it fails on tasks of no known family."""
+"""The agent that is measured only on bundled tasks, because it fails on tasks outside the known families."""
 RULE_BASED = "rule-based, with the code of the task families"
 TRAINED = "fine-tuned on dialogues about ColBench's training tasks"
 COLUMNS = (
@@ -96,7 +96,7 @@ def rows(arguments: argparse.Namespace) -> Iterator[Row]:
 def measure(row: Row, out: Path, source: str, limit: int) -> None:
     """Run and pack a row unless its bundle exists, then verify the bundle.
 
-    Raises CalledProcessError if a command fails, SystemExit if the receipt differs from an earlier one.
+    Raises CalledProcessError if a command fails, and SystemExit if the receipt differs from an earlier one.
     """
     folder, bundle = out / row.slug, out / f"{row.slug}.tar.gz"
     if not bundle.exists():
@@ -166,7 +166,10 @@ def submission(row: Row) -> str:
 
 
 def toml(values: dict[str, Any]) -> str:
-    """Return values as lines of TOML, encoded as JSON: texts, booleans and lists of texts look the same in both."""
+    """Return values as lines of TOML.
+
+    Each value is encoded as JSON, because texts, booleans and lists of texts look the same in JSON and TOML.
+    """
     return "\n".join(f"{name} = {json.dumps(value)}" for name, value in values.items())
 
 
@@ -214,7 +217,7 @@ def percent(mean: dict[str, float]) -> str:
 
 
 def tokens(counted: dict[str, int] | None, dialogues: int) -> str:
-    """Return the mean tokens that the model read and wrote per dialogue; a dash if no model was called."""
+    """Return the mean numbers of tokens that the model read and wrote per dialogue; a dash if no model was called."""
     if not counted:
         return "–"
     return f"{counted['prompt'] / dialogues:,.0f} + {counted['completion'] / dialogues:,.0f}"

@@ -51,7 +51,10 @@ class Consequence(Struct, frozen=True, kw_only=True):
     heard: str | None
     """The human's next message; None if the reply ended the dialogue."""
     reward: float | None
-    """The dialogue's reward; None unless the reply ended the dialogue, as an answer or at the turn limit."""
+    """The dialogue's reward; None if the reply did not end the dialogue.
+
+    A reply ends the dialogue if it is an answer or if the turn limit is reached.
+    """
 
 
 Continuations = Callable[[Sequence[Opening], int], Sequence[Sequence[float]]]
@@ -64,7 +67,7 @@ It returns, for each opening, the rewards of N continuations, or fewer rewards i
 class HarnessContinuations:
     """A `Continuations` function that runs and scores dialogues with the agent, human and settings of `config`.
 
-    `config` is the configuration of the run whose dialogues are continued (`RunFolder(…).record().config`), but
+    `config` is the configuration of the run whose dialogues are continued (`RunFolder(…).record().config`), except that
     `config.agent` is the agent that continues the dialogues. Finished dialogues are kept in `folder` and not run again.
     """
 
@@ -75,12 +78,12 @@ class HarnessContinuations:
     def __call__(self, openings: Sequence[Opening], count: int) -> list[list[float]]:
         """Return the rewards of each opening's continuations; leave out continuations without a reward.
 
-        Raises UserError, with the end of the log, if the run fails or no continuation has a reward.
+        Raises UserError, with the end of the log, if the run fails or if no continuation has a reward.
         """
         return [list(map(_reward, each)) for each in self._scored(openings, count)]
 
     def consequences(self, openings: Sequence[Opening]) -> list[Consequence | None]:
-        """Return the consequence of each opening's last reply; None where the dialogue failed or has no score.
+        """Return the consequence of each opening's last reply; None if the dialogue failed or has no score.
 
         Each opening is continued once. Raises UserError in the same cases as `__call__`.
         """

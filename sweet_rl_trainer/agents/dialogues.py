@@ -2,7 +2,7 @@
 
     python -m sweet_rl_trainer.agents.dialogues CONFIG.json FOLDER      run or resume, and print the report
 
-When that process exits, the memory of the models that took part is free again.
+When the separate process exits, the memory of the models that it used is free again.
 """
 
 from __future__ import annotations

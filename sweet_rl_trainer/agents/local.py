@@ -1,7 +1,7 @@
 """The agent and the human behind `local:FOLDER`: a checkpoint in the harness's own process, without a server.
 
-Replies requested at the same time form one batch. This is for small models and for machines without a server; vLLM is
-faster for large models.
+Replies requested at the same time form one batch. `local:` is for small models and for machines without a server; vLLM
+is faster for large models.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from sweet_rl_trainer.model.load import load_model  # noqa: E402
 from sweet_rl_trainer.settings import Precision  # noqa: E402
 
 GATHER = 0.01
-"""Seconds during which pending replies are gathered into a batch."""
+"""Seconds during which requests for replies are gathered into a batch."""
 HELD = 512
-"""Number of tokens, per row of a batch, that the key-value cache keeps for unfinished dialogues."""
+"""Number of tokens of unfinished dialogues that the key-value cache keeps, for each row of a batch."""
 SINGLE_PROCESS = (
     "local: each process would load the weights, and batches would be smaller; leave this "
     "setting at 1"
 )
-"""The reason why a run with a local agent or human has only one process."""
+"""The reason why a run with a local agent or human must have only one process."""
 
 
 class LocalAgent(PromptedAgent):
@@ -223,7 +223,7 @@ class LocalChat:
             await asyncio.sleep(GATHER)
 
     def _next_batch(self) -> list[_Asked]:
-        """Take a batch from the queue: the oldest request, and further ones with its sampling settings."""
+        """Take a batch from the queue: the oldest request, and further requests with the same sampling settings."""
         first = self._waiting[0]
         like = [
             each

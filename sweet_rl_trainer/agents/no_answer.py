@@ -1,4 +1,4 @@
-"""A chat model that avoids answers, to sample dialogues that reach the turn limit (`Recipe.negatives`)."""
+"""A chat model that avoids answers, so that the sampled dialogues reach the turn limit (`Recipe.negatives`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DRAWS = 16
 
 
 class NoAnswerModel:
-    """A chat model that draws replies from another model until one is not an answer, at most `DRAWS` in all."""
+    """A chat model that draws up to `DRAWS` replies from another model, until one of them is not an answer."""
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model
@@ -29,7 +29,7 @@ class NoAnswerModel:
         seed: int | None,
         tokens: bool = False,
     ) -> Message:
-        """Draw up to `DRAWS` replies until one is not an answer; return the last one, with the usage of all draws."""
+        """Draw up to `DRAWS` replies until one is not an answer; return the last reply, with the usage of all draws."""
         usage = Usage()
         for draw in range(DRAWS):
             said = await self._model.chat(

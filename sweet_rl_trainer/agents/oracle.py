@@ -1,9 +1,9 @@
 """The oracle: rules that ask about every open decision, or write the best answer that a dialogue allows.
 
-Like the interviewer, the oracle knows the families of tasks, but learns a task's choices only from the dialogue.
-Decisions that were not revealed get the family's usual choice, the first one that the family lists. In
-`two_model.TwoModelAgent`, the oracle can be one model and a policy the other. If the oracle writes the answers, the
-score measures the policy's questions. If the oracle asks, the score measures the policy's answers.
+Like the interviewer, the oracle knows the families of tasks, but learns a task's choices only from the dialogue. For a
+decision that was not revealed, it takes the family's usual choice, which is the first choice that the family lists. In
+`two_model.TwoModelAgent`, one of the two models can be the oracle and the other a policy. If the oracle writes the
+answers, the score measures the policy's questions. If the oracle asks, the score measures the policy's answers.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _spoken(messages: Sequence[Message]) -> list[Message]:
 
 
 def _told(family: Family, theme: Theme, replies: Sequence[str]) -> Iterator[tuple[str, Choice]]:
-    """Yield a decision's name and the stated choice for each statement that a reply contains word for word."""
+    """Yield, for each statement that a reply contains word for word, the decision's name and the stated choice."""
     for decision in family.decisions:
         for choice, words in statements(decision, theme):
             if any(words in reply for reply in replies):

@@ -12,7 +12,7 @@ from sweet_rl_trainer.console import progress
 from sweet_rl_trainer.data.pictures import Album, Picture
 
 AT_ONCE = 64
-"""Number of renders in memory at the same time."""
+"""Maximum number of pages that are rendered at the same time."""
 
 
 class Camera:
@@ -30,7 +30,7 @@ class Camera:
         return self._known[page]
 
     def take(self, pages: Iterable[str]) -> None:
-        """Render the pages that are not in the album, all together, which is faster than one by one."""
+        """Render the pages that are not in the album, many at the same time, which is faster than one by one."""
         missing = []
         for page in dict.fromkeys(pages):
             if page in self._known:

@@ -57,7 +57,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 def distinguishable(plan: Plan) -> Plan:
-    """Return the plan with its seed increased until any two dialogues differ in request or dialogue seed."""
+    """Return the plan; its seed is increased until any two dialogues differ in their request or their dialogue seed."""
     while len(_replies(plan)) < len(plan.scripts) * plan.trials:
         plan = replace(plan, seed=plan.seed + 1)
     return plan
@@ -76,7 +76,7 @@ def _replies(plan: Plan) -> dict[tuple[str, int], tuple[str, ...]]:
 
 
 class _Prefix:
-    """The base class of `PrefixAgent` and `PrefixHuman`: the plan, and the participant that continues the dialogues."""
+    """The base class of `PrefixAgent` and `PrefixHuman`: it has the plan, and the participant that takes over."""
 
     kind: Kind
 
@@ -120,7 +120,7 @@ class _Prefix:
         return {"plan": f"sha256:{self._digest}"} | _then(describe(self.then))
 
     def describe_domain(self, domain: str) -> dict[str, str]:
-        """Return the entries that the participant adds to a run's record for tasks of `domain`."""
+        """Return the participant's additional entries for the domain `domain` in the record of the run."""
         return _then(describe_domain(self.then, domain))
 
 
@@ -131,7 +131,7 @@ def _then(described: Mapping[str, str]) -> dict[str, str]:
 class PrefixAgent(_Prefix):
     """An agent that first gives the replies of a script; the plan's agent then takes over.
 
-    Raises DataError if two dialogues of the plan have the same request and seed (`distinguishable`).
+    Raises DataError if two dialogues of the plan have the same request and the same seed (see `distinguishable`).
     """
 
     kind: Kind = "agent"

@@ -1,6 +1,6 @@
-"""An agent of two models: one conducts the dialogue, the other writes the answer. Either may be the oracle.
+"""An agent of two models: one conducts the dialogue, the other writes the answer. Either of them may be the oracle.
 
-This separates the effect of a policy's questions from the effect of its answers (`study.evaluate`).
+Such an agent separates the effect of a policy's questions from the effect of its answers (`study.evaluate`).
 """
 
 from __future__ import annotations

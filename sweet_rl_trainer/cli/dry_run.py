@@ -1,9 +1,9 @@
 """The plan of a recipe: stages, examples, tokens, steps, memory, and settings that differ from the paper's.
 
-Anything that is missing for training is listed first. A stage's examples are counted if its dialogues exist; otherwise
-they are unknown, or only an upper bound (≤) is shown. Nothing is downloaded: for a model that is not on this machine,
-tokens are estimated ("about"), and memory follows from the architecture that its name indicates. A model with random
-weights that does not exist yet is created in a temporary folder.
+Anything that is missing for training is listed first. If a stage's dialogues exist, its examples are counted;
+otherwise, their number is unknown, or only an upper bound (≤) is shown. Nothing is downloaded. For a model that is not
+on this machine, tokens are estimated ("about"), and memory follows from the architecture that the model's name
+indicates. If a model with random weights does not exist yet, it is created in a temporary folder.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _entry(out: Path, stage: Stage, amount: Amount) -> dict[str, Any]:
 
 
 def _lacks_gpu(recipe: Recipe) -> bool:
-    """Return True if the recipe trains a model of large or unknown size in bfloat16, but PyTorch finds no GPU."""
+    """Return True if the recipe trains, in bfloat16, a model of large or unknown size, but PyTorch finds no GPU."""
     import torch
 
     folder = Path(recipe.model.name)

@@ -91,7 +91,7 @@ def _document(run: Run, output: Path, command: str) -> dict[str, Any]:
 
 
 def _summary(stage: Stage, report: Report) -> str:
-    """Return the values of a stage's summary, and how many items were left out for each reason, as text."""
+    """Return a text with the values of a stage's summary, and with the number of items left out for each reason."""
     parts = [f"{name} {value}" for name, value in outcome.numbers(stage, report)]
     parts += [f"left out: {reason}: {count}" for reason, count in outcome.left_out(report)]
     return f" ({', '.join(parts)})" if parts else ""

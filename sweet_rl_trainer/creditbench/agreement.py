@@ -44,7 +44,7 @@ class Scored(Struct, frozen=True, kw_only=True):
 
 
 class Agreement(Struct, frozen=True, kw_only=True):
-    """The measures of an estimator, by name; a measure is missing if it is undefined for every state."""
+    """The measures of an estimator, by name. A measure that is undefined for every state is left out."""
 
     measures: dict[str, Interval]
     states: int
@@ -54,7 +54,10 @@ class Agreement(Struct, frozen=True, kw_only=True):
 def agreement(
     scored: Iterable[Scored], truth: str, measures: Sequence[str] = MEASURES
 ) -> Agreement:
-    """Return how well scores agree with a kind of exact values (`truth`, see `truths`): one result for each measure."""
+    """Return how well scores agree with exact values: one result for each of `measures`.
+
+    `truth`: the kind of exact values, see `truths`.
+    """
     by_task: dict[str, list[list[float]]] = {name: [] for name in measures}
     states = tasks = 0
     for each in scored:
@@ -116,8 +119,8 @@ class _Candidate(NamedTuple):
 class _Pair:
     """Two candidates of a state.
 
-    `order` compares the scores of the two, and `worth` their values: 1 if the first is higher, -1 if it is lower, 0 if
-    both are equal.
+    `order` compares the candidates' scores, and `worth` compares their values. Both are 1 if the first candidate is
+    higher, -1 if it is lower, and 0 if both candidates are equal.
     """
 
     def __init__(self, one: _Candidate, other: _Candidate) -> None:
@@ -136,7 +139,7 @@ def _sign(one: float, other: float) -> int:
 
 
 def _kendall(pairs: Sequence[_Pair]) -> float:
-    """Return Kendall's τ_b; 0 where all scores or all values are equal."""
+    """Return Kendall's τ_b; 0 if all scores or all values are equal."""
     agreed = sum(pair.order * pair.worth for pair in pairs)
     ordered = sum(pair.order != 0 for pair in pairs)
     different = sum(pair.worth != 0 for pair in pairs)

@@ -29,11 +29,11 @@ from colbench_tasks.family import Choice, Decision
 from sweet_rl_trainer.creditbench.values import Outputs
 
 MOST_DESIGNS = 10_000
-"""Maximum number of designs that a task may leave possible; enumerating more would take too long for many tasks."""
+"""Maximum number of designs that a task may leave possible. To list more would take too long for many tasks."""
 
 
 class Belief:
-    """The choices of each open decision of a task, the usual one first, and their probabilities."""
+    """The possible choices for each open decision of a task, the usual choice first, and the choices' probabilities."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Belief:
 
     @cached_property
     def outputs(self) -> Outputs:
-        """The return values of every possible function on each call, as codes (see `values.Outputs`)."""
+        """The return value of every possible function on each call. Values appear as codes (see `values.Outputs`)."""
         shape = tuple(map(len, self.choices))
         rows = [
             self.returned(dict(zip(self.names, each, strict=True)))
@@ -60,7 +60,7 @@ class Belief:
 
     @cached_property
     def actual(self) -> tuple[int, ...]:
-        """The author's choices as an index into a lattice (see `values`), with one number for each open decision."""
+        """The author's choices as an index into a lattice (see `values`): one number for each open decision."""
         chosen = self.design.chosen
         return tuple(
             1 + each.index(chosen[name])
@@ -78,7 +78,7 @@ class Belief:
 
     @cached_property
     def _calls(self) -> list[CodeType]:
-        """Compiled arguments of each test call; each function gets newly evaluated arguments, which it may modify."""
+        """The compiled arguments of each test call. Each function gets its own values of them, which it may modify."""
         return [_arguments(each) for each in self.task.hidden.tests]
 
     @cached_property

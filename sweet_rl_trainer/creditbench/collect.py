@@ -2,9 +2,9 @@
 
 The demonstrators talk with the rule-based human; each dialogue has its own turn limit. The dialogue before each turn of
 a demonstrator is a state. The state's candidates are a question about each unknown decision, two irrelevant questions,
-and the best answer given the known decisions. If any decision is known, two candidates are added: a question about a
-known decision, and an answer that gets a known decision wrong. The rule-based human also replies to the candidates that
-are questions.
+and the best answer given the known decisions. Known decisions are revealed by the human or stated in the request. If
+any decision is known, two candidates are added: a question about a known decision, and an answer that gets a known
+decision wrong. The rule-based human also replies to the candidates that are questions.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ SOURCE = "bundled:backend/train"
 LIMITS = (3, 4, 5, 6, 8, 10)
 """Turn limits of dialogues, each drawn with equal probability."""
 IRRELEVANT = 2
-"""Number of irrelevant questions at each state: they concern no decision of the task."""
+"""Number of irrelevant questions at each state. Such questions concern no decision of the task."""
 
 
 def chosen_tasks(source: str, number: int) -> list[Task]:
-    """Return the first `number` usable tasks, in the order of their hashes; fewer if the source has fewer.
+    """Return the first `number` usable tasks, in the order of their hashes; all usable tasks if the source has fewer.
 
     A task is usable if it belongs to an installed family and its request leaves at most `MOST_DESIGNS` designs
     possible. Raises UserError if the source has no usable task.

@@ -50,7 +50,7 @@ class Selection(Struct, frozen=True, kw_only=True):
 
 
 class Made(Struct, frozen=True, kw_only=True):
-    """The settings and version on which the lines of a task depend, in addition to the task."""
+    """The settings and the version on which the lines about a task depend, besides the task itself."""
 
     version: str = __version__
     """Version of ColBench."""
@@ -79,7 +79,7 @@ def frozen_sets() -> tuple[Frozen, ...]:
 
 
 def generate(folder: Path, selection: Selection, processes: int) -> list[Bench]:
-    """Return the tasks with their states and truths; generate missing data, and delete data of other tasks.
+    """Return the tasks with their states and truths. Generate data that are missing, and delete data of other tasks.
 
     Raises DataError if a file is damaged, or if the selection is a frozen set but the hash of a file differs. Raises
     UserError if the source has no usable task.
@@ -99,9 +99,10 @@ def generate(folder: Path, selection: Selection, processes: int) -> list[Bench]:
 
 
 def _drop_others(folder: Path, tasks: Sequence[Task], made: Made) -> None:
-    """Delete the data of the first task whose ID or content differs from `tasks`, and of all tasks after it.
+    """Delete the data of the first task that differs, in ID or content, from its counterpart in `tasks`.
 
-    If the data were made with other settings than `made`, all data are deleted.
+    The data of all later tasks are deleted, too. If the data were made with other settings than `made`, all data are
+    deleted.
     """
     path, settings = folder / MADE, msgspec.json.encode(made)
     kept = _same(folder, tasks) if path.exists() and path.read_bytes() == settings else 0

@@ -1,4 +1,4 @@
-"""Files with a line of JSON for each task; after an interruption, the next run continues them."""
+"""Files with one line of JSON for each task. After an interruption, the next run adds the missing lines."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def filled(
     make: Callable[[Any], Line],
     processes: int,
 ) -> list[Line]:
-    """Return the lines of a file, one for each item; missing lines are computed and appended.
+    """Return the lines of a file, one for each item. Lines missing from the file are first computed and appended.
 
     Raises DataError, which names the file and line, if a line is damaged.
     """
@@ -47,7 +47,10 @@ def filled(
 
 
 def read_lines(path: Path, kind: type[Line]) -> Iterator[Line]:
-    """Yield the complete lines of a file. Raises DataError, which names the file and line, if one is damaged."""
+    """Yield the complete lines of a file.
+
+    Raises DataError, which names the file and line, if a complete line is damaged.
+    """
     decoder = msgspec.json.Decoder(kind)
     lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
     for number, line in enumerate(lines, 1):

@@ -20,9 +20,9 @@ from sweet_rl_trainer.creditbench.play import player as player_of
 from sweet_rl_trainer.creditbench.states import Bench, BenchState, Candidate
 
 PRECISION = 0.01
-"""Half the width of the interval: one percentage point."""
+"""Largest accepted half-width of the interval: one percentage point."""
 FEWEST = 400
-"""Number of continuations before the interval is first computed, and between two computations."""
+"""Number of continuations that are added before each computation of the interval."""
 NORMAL = 1.959964
 """The 97.5% quantile of the normal distribution."""
 

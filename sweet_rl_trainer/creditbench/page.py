@@ -111,7 +111,7 @@ def _parts(results: Results) -> Mapping[str, str]:
 
 
 def _found(results: Results) -> Iterator[str]:
-    """Yield a line for each panel: the best estimator, and those that are not better than chance."""
+    """Yield a line for each panel: the best estimator, and the estimators that are not better than chance."""
     for measure, title in SHOWN.items():
         known = [
             (each.name, each.agreements[MAIN].measures[measure])
@@ -163,7 +163,10 @@ def _common(results: Results) -> str:
 
 
 def _other_truths(agreements: Mapping[str, Mapping[str, Agreement]]) -> str:
-    """Return the widest interval, then a table of the share of correctly ordered pairs by estimator and truth."""
+    """Return a sentence about the widest interval, then a table of the shares of correctly ordered pairs.
+
+    The table has a row for each estimator and a column for each truth.
+    """
     found = {
         name: [by_truth[truth].measures.get("pairs") for truth in TRUTHS]
         for name, by_truth in agreements.items()
@@ -201,7 +204,7 @@ def _validation(results: Results) -> str:
 
 
 def _symbols(descriptions: Sequence[str]) -> str:
-    """Return the meanings of the symbols that occur in the formulas of some descriptions."""
+    """Return the meanings of the symbols that occur in the formulas of the given descriptions."""
     formulas = " ".join(re.findall(r"`(.+?)`", " ".join(descriptions)))
     used = set(re.findall(r"\w+′?", formulas))
     meanings = "; ".join(f"`{each}`: {what}" for each, what in SYMBOLS.items() if each in used)

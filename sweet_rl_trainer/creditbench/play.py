@@ -1,9 +1,9 @@
 """Monte-Carlo continuations: the demonstrators' policy continues a dialogue and the rule-based human replies.
 
-The policy is that of the demonstrators, without mistakes in answers and with a new persona in each turn. This module
-samples the policy whose exact values `truths` computes (`DEMONSTRATOR`). The human answers the same question about the
-same task in the same way, so the reply to each wording is requested only once. The reward is R − κ · questions, where R
-is the share of tests that the answer passes (`credit.facts`), or 0 without an answer.
+The demonstrators' policy is used without mistakes in answers and with a new persona in each turn. `truths` computes the
+exact values of this policy (`DEMONSTRATOR`). The human always replies to a question about a task in the same way, so
+the reply to each wording is requested only once. The reward is R − κ · questions. R is the share of tests that the
+answer passes (`credit.facts`); without an answer, R is 0.
 """
 
 from __future__ import annotations
@@ -101,5 +101,5 @@ class Player:
 
 @lru_cache(maxsize=PLAYERS)
 def player(task: Task) -> Player:
-    """Return the player of a task; every estimator uses the same one."""
+    """Return the player of a task; all estimators use the same player."""
     return Player(task)

@@ -20,7 +20,7 @@ SHOWN = {
 ROW = 0.22
 """Height in inches for each estimator."""
 PANEL, CHARACTER = 2.15, 0.075
-"""Minimum width of a panel, and width of a character of the estimators' names, in inches."""
+"""Minimum width of a panel, and width of one character of an estimator's name, both in inches."""
 
 
 @figures.style()

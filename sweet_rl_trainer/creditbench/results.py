@@ -47,7 +47,7 @@ class Validation(Struct, frozen=True, kw_only=True):
     half_width: float
     """Half-width of the widest interval."""
     covered: Interval
-    """The share of questions whose exact value is within the 95% interval."""
+    """The share of questions whose exact value is within the 95% interval of the Monte-Carlo value."""
     difference: float
     """The greatest difference between a Monte-Carlo value and the exact value."""
 

@@ -1,4 +1,4 @@
-"""The whole benchmark: data, Monte-Carlo values, estimators one after another, and the page.
+"""A run of the whole benchmark: data, Monte-Carlo values, one estimator after another, and the page.
 
 FOLDER/states.jsonl, truths.jsonl, data.json    the data (`data`)
 FOLDER/scores/NAME-KEY.jsonl         the scores of an estimator, a line for each task

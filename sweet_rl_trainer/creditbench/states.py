@@ -15,8 +15,8 @@ Kind = Literal["relevant", "redundant", "unanswerable", "answer", "wrong answer"
 
 A question is `relevant` if the human's reply reveals a decision that was not known before. Any other question is
 `redundant` if it asks about a decision (which is then already known), and `unanswerable` if it asks about no decision.
-An `answer` is the best one that the known decisions allow. A `wrong answer` is that answer with another choice for one
-known decision. Answers get no reply.
+An `answer` is the best answer that the known decisions allow. A `wrong answer` is that answer with another choice for
+one known decision. Answers get no reply.
 """
 QUESTIONS = frozenset[Kind]({"relevant", "redundant", "unanswerable"})
 USELESS = frozenset[Kind]({"redundant", "unanswerable"})
@@ -52,7 +52,7 @@ class BenchState(Struct, frozen=True, kw_only=True):
     candidates: tuple[Candidate, ...]
 
     def after(self, candidate: Candidate) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the human's and the agent's messages after the agent asks `candidate` and the human replies."""
+        """Return the human's messages, and the agent's messages, after the question `candidate` and the reply."""
         return (*self.heard, candidate.reply), (*self.said, candidate.text)
 
 
@@ -72,7 +72,7 @@ class StateTruth(Struct, frozen=True, kw_only=True):
 
 
 class TaskTruths(Struct, frozen=True, kw_only=True):
-    """A line of `truths.jsonl`: the truths of a task's states, in the order of the states."""
+    """A line of `truths.jsonl`: the exact values for each of a task's states, in the order of the states."""
 
     task_id: str
     states: tuple[StateTruth, ...]

@@ -4,14 +4,14 @@ A truth is a choice of two assumptions: a belief about the open decisions, and t
 
 | truth | belief | policy after the candidate message |
 |---|---|---|
-| `optimal` | the generator's population | the best one |
+| `optimal` | the generator's population | the best policy |
 | `policy` | the generator's population | the demonstrators' policy, with correct code and a new persona in each turn |
 | `hindsight` | the choices of the task's author, with certainty | the same as for `policy` |
 
 The reward of a dialogue is the reward of its answer minus the cost κ of each question. The value of a question is the
 expected value of the state after the human's reply, minus κ. A question in the last turn has the value −κ, since no
-answer follows. The value of an answer is its expected reward. Each truth exists for two measures of the reward; its
-full name ends in the measure: `optimal tests`, `optimal success`.
+answer follows. The value of an answer is its expected reward. Each truth exists for two measures of the reward. The
+full name of a truth ends in the measure: `optimal tests`, `optimal success`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ MAIN = f"{OPTIMAL} tests"
 
 
 class Truths:
-    """The exact values of a task's states under each truth; a truth is a definition of value."""
+    """The exact values of a task's states under each truth, which is one definition of value."""
 
     def __init__(self, task: Task, *, cost: float = COST) -> None:
         """Enumerate the designs; `cost` is κ. Raises ValueError if the task belongs to no installed family."""

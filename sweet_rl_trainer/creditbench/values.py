@@ -38,7 +38,7 @@ Measure = Literal["tests", "success"]
 
 
 class Asker(Struct, frozen=True, kw_only=True):
-    """A policy that knows which decisions are unrevealed, and draws its action in each turn independently."""
+    """A policy that knows which decisions are unrevealed, and draws its action independently of earlier turns."""
 
     haste: float
     """Probability of answering although a decision is unrevealed."""
@@ -59,7 +59,7 @@ class Asker(Struct, frozen=True, kw_only=True):
 
 
 def answer_values(outputs: Outputs, weights: Weights, measure: Measure = "tests") -> Lattice:
-    """Return R for each state: the expected reward of an answer there.
+    """Return R for each state: the expected reward of an answer in this state.
 
     The answer assumes the usual choice for each decision that is not revealed yet.
     """
@@ -96,7 +96,7 @@ def best_values(answers: Lattice, weights: Weights, turns: int, cost: float) -> 
 def asker_values(
     answers: Lattice, weights: Weights, asker: Asker, turns: int, cost: float
 ) -> list[Lattice]:
-    """Return the values V_n of an asker's policy; n is the number of remaining turns, 0 to `turns`. `cost` is κ."""
+    """Return the values V_0 to V_turns of an asker's policy, where V_n is for n remaining turns. `cost` is κ."""
     places: tuple[NDArray[np.int64], ...] = np.indices(answers.shape, sparse=True)
     untold = [place == 0 for place in places]
     count = np.zeros(answers.shape, np.int64)
@@ -116,7 +116,7 @@ def asker_values(
 
 
 def told(values: Lattice, weights: NDArray[np.float64], axis: int) -> Lattice:
-    """Return the expected values after revealing the decision of `axis`; -inf where it is already revealed."""
+    """Return the expected values after the decision of `axis` is revealed; -inf where it was already revealed."""
     found = np.full_like(values, -np.inf)
     place = [slice(None)] * values.ndim
     place[axis] = slice(1)

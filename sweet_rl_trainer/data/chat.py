@@ -11,9 +11,12 @@ from colbench.errors import DataError, describe_exception
 from colbench.messages import Message
 
 FIXED = {"date_string": "26 Jul 2024"}
-"""The date for templates that state a date (Llama 3.1 and later): their default date, so that IDs never change."""
+"""The date given to templates that state a date (Llama 3.1 and later).
+
+It is fixed, so that the token IDs of a prompt never change; these templates have the same default date.
+"""
 PROBE = "Qzxjkv"
-"""The text of a test message, which can be found in a rendered prompt because it occurs in no template."""
+"""The text of a test message. No template contains this text, so it can be found in a rendered prompt."""
 THOUGHT = "<think>"
 """Opening tag of a thought.
 
@@ -96,7 +99,7 @@ class Chat:
         return ids
 
     def reply(self, text: str, *, where: str) -> list[int]:
-        """Return the IDs of a reply and the token that ends it.
+        """Return the IDs of a reply, followed by the token that ends the reply.
 
         If the prompt ends with the opening tag of a thought and the reply repeats the tag, the repetition is left out.
         Raises DataError if the IDs do not decode to the reply.
@@ -146,7 +149,7 @@ class Chat:
         return ids[1:] if ids[:1] == [self.end] else ids
 
     def text_length(self, ids: Sequence[int]) -> int:
-        """Return the number of a reply's token IDs, without the end token. A truncated reply has no end token."""
+        """Return the number of a reply's token IDs, not counting the end token, which a truncated reply lacks."""
         return len(ids) - sum(last in self._ends for last in ids[-1:])
 
     @cached_property

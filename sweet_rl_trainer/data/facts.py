@@ -8,7 +8,10 @@ from colbench.task import Fact, Task
 
 
 def told_at_first(task: Task, opening: str) -> list[Fact]:
-    """Return the facts that a dialogue's first message adds to the request: with `--told all`, all hidden ones."""
+    """Return the facts that a dialogue's first message adds to the request.
+
+    With `--told all`, these are all hidden facts.
+    """
     added = (fact for fact in task.hidden.facts if fact.statement not in task.request)
     return [fact for fact in added if fact.statement in opening]
 

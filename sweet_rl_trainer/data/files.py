@@ -55,7 +55,10 @@ class _Stored(Struct, frozen=True, kw_only=True):
 
 
 class Writer:
-    """A writer that adds examples to a file, so that they need not all be in memory; the file decodes to `_Stored`."""
+    """A writer that adds examples to a file, so that not all examples need to be in memory.
+
+    The finished file decodes to `_Stored`.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -104,7 +107,7 @@ _MAP_OF_THREE = b"\x83"
 
 
 def _list_head(count: int) -> bytes:
-    """Return MessagePack's header of a list; a header for another count has the same size and can overwrite it."""
+    """Return MessagePack's header of a list. All headers have the same size, so one can overwrite another."""
     return b"\xdd" + count.to_bytes(4, "big")
 
 

@@ -1,7 +1,8 @@
 """The user's own dialogues: JSONL files with one dialogue per line, as in docs/own-dialogues.md.
 
-A line has `messages` and a `reward`, and may have `task`, `privileged` and `domain`. The messages are used unchanged:
-the agent sees an earlier message as it was written, except for parts that the chat template leaves out.
+A line has `messages` and a `reward`, and may have `task`, `privileged` and `domain`. The messages are used unchanged.
+So an agent's prompt contains each earlier message as it is in the file, except for parts that the chat template leaves
+out.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ FOLLOWS: dict[Role, Role] = {"system": "user", "user": "assistant", "assistant":
 """The role of the message that must follow a message of each role."""
 
 OTHER_NAMES = {"conversations": "messages", "from": "role", "text": "content", "value": "content"}
-"""Keys of other formats, each with the key to use instead."""
+"""Keys of other formats, each mapped to the key that this format uses."""
 
 
 class Said(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

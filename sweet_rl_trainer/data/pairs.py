@@ -36,7 +36,10 @@ PAPER_PAIRS: Mapping[str, Mapping[str, Any]] = {FRONTEND: {"rule": "all-ordered"
 
 
 class PairSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The rule for pairs and its options; see the module. The defaults are the paper's for backend programming."""
+    """The rule for pairs and its options (see the module).
+
+    The defaults are the paper's settings for backend programming.
+    """
 
     rule: Rule = "best-vs-worse"
     margin: NotNegative = 0.0
@@ -70,10 +73,10 @@ def make_pairs(
 ) -> list[Pair]:
     """Return all pairs that the rule allows, task by task in order of first appearance.
 
-    A rule that needs only one of several equally good trajectories takes the first. `without` counts, by reason, the
-    tasks without a pair. `limit_negatives` are further trajectories for the rejected side. Those that did not reach the
-    turn limit, or whose task does not occur in `trajectories`, are ignored. Raises DataError if no task has a pair,
-    UserError for an unknown rule or a margin below 0.
+    If several trajectories are equally good and the rule needs only one of them, the first is used. `without` counts,
+    by reason, the tasks without a pair. `limit_negatives` are further trajectories for the rejected side. Those that
+    did not reach the turn limit, or whose task does not occur in `trajectories`, are ignored. Raises DataError if no
+    task has a pair, UserError for an unknown rule or a margin below 0.
     """
     if rule not in RULES:
         raise UserError(f"pairs {rule!r}: expected one of {', '.join(RULES)}")

@@ -54,7 +54,10 @@ class Trajectory(Struct, frozen=True, kw_only=True):
     Assistant messages are as they were sampled.
     """
     said: tuple[str, ...]
-    """The agent's messages in the form that its later prompts repeat: without private parts, except in own files."""
+    """The agent's messages as the agent's later prompts repeat them.
+
+    They have no private parts, except in the user's own files, whose messages are repeated unchanged.
+    """
     reward: float
     """The domain's primary metric, such as the share of hidden tests passed, or the reward in the file."""
     ended_by: EndedBy

@@ -3,10 +3,11 @@
     [note, picture of the hidden page] system prompt, request, reply [picture of its page], the human's message, reply …
 
 The hidden page is the privileged information c. It is stated only as a picture, at the beginning of the first message.
-A reply that shows a page has the page's picture at its end, before the end token; a reply without a page, or with one
-that the browser cannot render, is text. The tokens of a turn are its words, its picture and its end. All these tokens
-have weights, even the words, which the model reads before the picture. Private parts of replies are left out, because
-the human does not see them, so a dialogue is always one sequence. Special tokens in messages are dropped.
+A reply that shows a page has the page's picture at its end, before the end token; a reply without a page, or with a
+page that the browser cannot render, is only text. The tokens of a turn are its words, its picture and its end token.
+All these tokens have weights, even the words, although the model reads them before the picture. Private parts of
+replies are left out, because the human does not see them, so a dialogue is always one sequence. Special tokens in
+messages are dropped.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Privileged self-teaching: the model learns to answer a dialogue as it answers a complete request.
+"""Privileged self-teaching: the model learns to answer after a dialogue as it answers a complete request.
 
     fic-answers   answers a ~ π_ref(. | x): x is one message, the request with the hidden decisions stated in it
     fic-data      the answers, each after a dialogue about the same task up to its last turn (o_T);
@@ -7,12 +7,12 @@
     export
 
 L is, up to a constant and the normalization by length, KL(π_ref(. | x) ‖ π(. | o_T)), estimated from samples of the
-teacher. Only the turn with a dialogue's answer is trained, not its questions. No reward is used, and teacher and
-student are one model with two views of the task.
+teacher. Only the turn with a dialogue's answer is trained, not the questions. No reward is used. Teacher and student
+are one model with two views of the task.
 
-Source: view-asymmetric self-distillation of Found in Conversation (FiC, arXiv 2605.24432), where the teacher sees the
-task in one turn and the student in several. There, a dialogue has revealed everything by its end. Here, a dialogue may
-end with unrevealed decisions, and a teacher that knows these decisions teaches the student to guess. With
+Source: view-asymmetric self-distillation of Found in Conversation (FiC, arXiv 2605.24432). The teacher sees the task in
+one turn, and the student in several turns. In FiC, a dialogue has revealed everything by its end. In ColBench, a
+dialogue may end with unrevealed decisions, and a teacher that knows these decisions teaches the student to guess. With
 `knows = "dialogue"`, the teacher knows only what the dialogue revealed.
 """
 
@@ -233,7 +233,7 @@ def single_turn(dialogue: Trajectory, task: Task, knows: Knows) -> Trajectory:
 def _sides(
     view: View, answered: Candidates, chat: Chat, max_length: int, lost: Counter[str]
 ) -> list[Side]:
-    """Return a `Side` for each usable answer. `lost` counts the other replies: those without an answer or too long."""
+    """Return a `Side` for each usable answer. `lost` counts replies that contain no answer or are too long."""
     replies = tuple(each for each in answered.replies if is_answer(each.text))
     lost["replies of the teacher without an answer"] += len(answered.replies) - len(replies)
     made = encode_candidates(Candidates(turn=view.turn, replies=replies), chat, "trajectory-mean")

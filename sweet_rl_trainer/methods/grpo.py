@@ -1,4 +1,4 @@
-"""GRPO on dialogues that the model itself has with the harness (arXiv 2402.03300), with TRL's trainer.
+"""GRPO (arXiv 2402.03300), with TRL's trainer, on dialogues that the trained model itself has in the harness.
 
     grpo      groups of dialogues about a task; advantage = (reward - mean of the group) / standard deviation, for a
               dialogue or, with `credit = "turn"`, for each of its turns (`train.grpo.credit`)
@@ -52,7 +52,7 @@ class GrpoTask(Struct, frozen=True, kw_only=True):
 
     base: str
     origin: str
-    """The digest of the base model, passed on so that the processes need not hash the model."""
+    """The digest of the base model, so that the processes need not hash the model again."""
     settings: GrpoSettings
     dialogues: RunConfig
     adapters: LoraSettings | None

@@ -5,7 +5,7 @@
     export
 
 Paper: arXiv 2503.15478, section 5 (baselines) and the appendix on hyper-parameters: learning rate 2e-7, batches of 32,
-4 epochs (frontend design 8), at most 16,384 tokens. A success is a reward of 1.
+4 epochs (8 in frontend design), at most 16,384 tokens. A dialogue is successful if its reward is 1.
 """
 
 from __future__ import annotations

@@ -19,9 +19,9 @@ Phase 2, policy:
     export
 
 Paper: arXiv 2503.15478, section 4 and the appendix on hyper-parameters: β 0.1, λ 0.01, learning rate 2e-7, batches of
-8, 4 epochs (critic; frontend design 8) and 1 (actor), at most 8,192 tokens (critic) and 16,384 (actor).
-`critic.train.score = "value"` is the paper's ablation with a regression head. In frontend design the paper's
-critic has this head, on a separate model that sees the hidden page and every shown page (`[critic.vision]`). The recipe
+8. The critic has 4 epochs (8 in frontend design) and at most 8,192 tokens, the actor 1 epoch and at most 16,384 tokens.
+`critic.train.score = "value"` is the paper's ablation with a regression head. In frontend design, the paper's critic
+has this head on a separate model, which sees the hidden page and every shown page (`[critic.vision]`). The recipe
 `released-backend-8b` follows the released code, which differs from the paper.
 """
 
@@ -179,7 +179,7 @@ class SweetStages:
 
     @cached_property
     def _critic_model(self) -> Source | None:
-        """The model from which a critic with pictures starts; None if the critic starts from the policy's model."""
+        """The model from which a critic that sees pages starts; None if the critic starts from the policy's model."""
         if self._critic.vision is None:
             return None
         name, offline = self._critic.vision.model, self._iteration.offline
@@ -191,7 +191,7 @@ class SweetStages:
         return {vision.BASE: self._critic_model} if self._critic_model else {}
 
     def diagnosis(self, more: Inputs | None = None) -> Stage:
-        """Return the stage that measures the critic; `more` adds inputs, such as the ranked candidates."""
+        """Return the stage that measures the critic. `more` has additional inputs, such as the ranked candidates."""
         table = self._critic
         settings = {
             "diagnose": plain(self._iteration.recipe.table(DiagnoseSettings)),
@@ -206,7 +206,10 @@ class SweetStages:
         return self._stage("diagnose", act, settings, needed, view=view)
 
     def checks(self) -> list[Stage]:
-        """Return the stages that diagnose the critic, before and after ranking; [] if no critic scores candidates."""
+        """Return the stages that diagnose the critic: one before ranking, and one after it.
+
+        Return [] if no critic scores the candidates.
+        """
         if not self.judged:
             return []
         return [self.diagnosis(), self.diagnosis({diagnosis.RANKED: self.ranked})]
@@ -283,7 +286,7 @@ class SweetStages:
 
 
 def _key(settings: VisionSettings) -> dict[str, Any]:
-    """Return the settings of a critic that sees pages, without the model, which is instead an input of the stages."""
+    """Return the settings of a critic that sees pages. The model is left out, because it is an input of the stages."""
     found: dict[str, Any] = plain(settings)
     del found["model"]
     return found

@@ -11,8 +11,8 @@ credit is positive, and an answer if the dialogue succeeded:
     R >= at_least                   the answer
 
 Φ is a potential (`methods.credit`), R the reward and κ the cost of a question. RFT keeps all turns of a successful
-dialogue and no turn of a failed one. Unlike pairs of candidates, the filter compares each turn with doing nothing: a
-question that reveals nothing is not kept. The method needs no sampled candidates. Ours.
+dialogue and no turn of a failed dialogue. Pairs compare a turn's candidates with each other, but this filter compares
+each turn with doing nothing: a question that reveals nothing is not kept. The method needs no sampled candidates. Ours.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class TurnRft(Method):
 
 
 def _credit(recipe: Recipe) -> dict[str, Any]:
-    """Return the settings that the credit depends on, for the key of the stage."""
+    """Return the settings that affect the credit, which are part of the stage's key."""
     scores, ranking = recipe.table(TurnRftSettings).scores, recipe.table(RankSettings)
     shared = {"scores": scores, "cost": ranking.cost, "scale": ranking.scale}
     if scores == "facts":
@@ -166,7 +166,7 @@ def kept_turns(
 
     Args:
         dialogue: The dialogue.
-        potentials: Φ before each of its turns, shape [T].
+        potentials: Φ before each of the dialogue's turns, shape [T].
         cost: The cost of a question, κ.
         at_least: Minimum reward of an answer.
     """

@@ -25,7 +25,7 @@ from sweet_rl_trainer.model.vision import padded
 
 
 def model_inputs(row: Row, config: Any) -> dict[str, Any]:
-    """Return the inputs with which a model runs a row: a batch of one, or a padded batch if the row has pictures.
+    """Return the model inputs for a row: a batch of one row or, if the row has pictures, a padded batch.
 
     Raises ValueError if the row has shared prefixes and the model's attention does not support them.
     """
@@ -94,7 +94,7 @@ class _Probe(Struct, frozen=True):
 
 
 def check_isolation(model: nn.Module, config: Any, *, share: bool = False) -> None:
-    """Raise UserError if a sequence can change what the model computes for the next sequence in its row.
+    """Raise UserError if a sequence can change what the model computes for the next sequence in the same row.
 
     Raises UserError also if the model's hidden states are not finite. The check runs two short rows that differ only in
     their first sequence (after a common prefix if `share` is true), and compares the hidden states of the second

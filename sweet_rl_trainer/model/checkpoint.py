@@ -23,7 +23,7 @@ FILES = ("*.json", "*.txt", "*.jinja", "*.model", WEIGHT_FILES[0], ADAPTER_WEIGH
 ADAPTERS = "adapter_config.json"
 NAME = r"(?![^/@]{97})\w([\w.-]*\w)?"
 HUB_ID = re.compile(rf"(?![^@]*(--|\.\.|\.git(@|$))){NAME}(/{NAME})?(@[^@\s]+)?", re.ASCII)
-"""The IDs that the Hub's client accepts; it raises an error for two dots or dashes in a row, and for `.git`."""
+"""The IDs that the Hub's client accepts. The client raises an error for `..`, for `--`, and for a final `.git`."""
 
 
 def resolve(name: str) -> Path:
@@ -136,7 +136,7 @@ def is_adapters(folder: Path) -> bool:
 
 @contextmanager
 def readable(folder: Path, what: str) -> Iterator[None]:
-    """Turn the errors of transformers about a folder into UserError."""
+    """Convert the errors that transformers raises about a folder to UserError."""
     from safetensors import SafetensorError
 
     try:

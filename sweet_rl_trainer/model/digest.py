@@ -1,8 +1,8 @@
 """Digests of files and of checkpoints. The digest of a checkpoint identifies a model.
 
-A process caches the digest of a checkpoint under the names, inodes, sizes and times of its files, so it rarely hashes
-a checkpoint twice. If a file was changed very recently, the digest is not cached, because another change might not
-alter these values.
+A process caches the digest of a checkpoint under the names, inodes, sizes and times of the checkpoint's files, so it
+rarely hashes a checkpoint twice. If a file was changed very recently, the digest is not cached, because another change
+might leave these values as they are.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from colbench.errors import UserError
 
 WEIGHT_FILES = ("model*.safetensors", "pytorch_model*.bin")
 WHOLE = ("model.safetensors", "pytorch_model.bin")
-"""Names of a file that contains all weights. If there are several files, NAME.index.json lists them."""
+"""Names of a file that contains all weights. If the weights are in several files, NAME.index.json lists the files."""
 
 SETTLED = 2.0
-"""Number of seconds after which, on any file system, another change of a file surely gets a different timestamp."""
+"""Number of seconds after which another change of a file gets a different timestamp on every file system."""
 
 Signature = tuple[tuple[str, int, int, int, int, int], ...]
 """For each file: name, device, inode, size, and the times of the last content and metadata changes, in ns."""
@@ -66,7 +66,7 @@ def is_whole(folder: Path) -> bool:
 
 
 def _holds_listed(index: Path) -> bool:
-    """Return True if there is an index of weights, and all files that it lists exist."""
+    """Return True if the index of weights exists, and all files that it lists exist."""
     if not index.is_file():
         return False
     try:

@@ -14,7 +14,7 @@ from sweet_rl_trainer.model.load import load_trained
 from sweet_rl_trainer.settings import Precision
 
 GENERATION = "generation_config.json"
-"""The file with the sampling settings and the tokens that end a reply; training does not change it."""
+"""The file with the sampling settings and the tokens that end a reply; training does not change this file."""
 TOKENIZER = "tokenizer_config.json"
 
 

@@ -37,8 +37,8 @@ def generate(
 
     A reply includes the token of `ends` that ended it; a reply of `max_tokens` tokens may lack such a token. Each seed
     gives one reply. Every prompt gets the same number of replies, and the replies are in the order of the prompts. A
-    prompt is computed once; if it continues a prompt cached in `prefixes`, only the rest is computed. Raises
-    RuntimeError if the logits contain NaN.
+    prompt is computed only once for all its replies. If a prompt continues a prompt cached in `prefixes`, only the rest
+    is computed. Raises RuntimeError if the logits contain NaN.
     """
     replies: list[list[int]] = [[] for _ in seeds]
     generators = [torch.Generator(model.device).manual_seed(seed) for seed in seeds]
@@ -62,7 +62,10 @@ def _ended(reply: Sequence[int], ends: Sequence[int]) -> bool:
 
 
 class _Batch:
-    """A batch of replies in progress: each row's last token, cached keys and values, and mask of the left padding."""
+    """A batch of unfinished replies.
+
+    Each row has its last token, its cached keys and values, and a mask of its left padding.
+    """
 
     def __init__(
         self, model: Any, prompts: Sequence[Sequence[int]], count: int, prefixes: Prefixes
@@ -130,7 +133,7 @@ def _draw(logits: Tensor, generators: Sequence[torch.Generator], temperature: fl
 
 
 def context_of(model: Any) -> float:
-    """Return the model's context length in tokens; infinity if its configuration has none."""
+    """Return the model's context length in tokens; infinity if the model's configuration does not state it."""
     return float(getattr(model.config.get_text_config(), "max_position_embeddings", inf))
 
 

@@ -1,4 +1,4 @@
-"""Caches of keys and values: of prompts that may be continued, and of a batch that is being generated."""
+"""Caches of keys and values: one for prompts that may be continued, and one for a batch that is being generated."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def cache_argument(model: Any) -> str:
 class Prefixes:
     """A cache of the keys and values of recent prompts, so that prompts that continue them are computed faster.
 
-    It holds at most `tokens` tokens, and drops the least recently read prompts first.
+    The cache holds at most `tokens` tokens, and drops the least recently read prompts first.
     """
 
     def __init__(self, tokens: int) -> None:
@@ -85,7 +85,7 @@ def _chunks(
 
 
 def _read(model: Any, known: Sequence[Layers], rows: Sequence[Sequence[int]]) -> list[Layers]:
-    """Return the keys and values of each row: those in `known`, then those of the tokens in `rows`."""
+    """Return the keys and values of each row: the ones in `known`, then the ones of the tokens in `rows`."""
     lengths = [layers[0][0].shape[2] if layers else 0 for layers in known]
     before, after = max(lengths), max(map(len, rows))
     ids = torch.tensor([[*row, *[0] * (after - len(row))] for row in rows])
@@ -140,14 +140,16 @@ class GrowingLayer(DynamicLayer):  # type: ignore[no-untyped-call]
         return self._show()
 
     def fill(self, rows: Sequence[tuple[Tensor, Tensor]], room: int) -> None:
-        """Hold the keys and values of `rows`, padded with zeros on the left, and have room for `room` more tokens."""
+        """Store the keys and values of `rows`, left-padded with zeros, and reserve space for `room` more tokens."""
         self.lazy_initialization(*rows[0])
         self._length = max(keys.shape[2] for keys, _ in rows)
         self._buffers = [_padded(each, self._length, room) for each in zip(*rows, strict=True)]
         self._show()
 
     def batch_select_indices(self, indices: Tensor) -> None:
-        """Keep only the batch's rows at `indices`, in this order; only rows that change their place are copied.
+        """Keep only the batch's rows at `indices`, in the order of `indices`.
+
+        Only rows that change their place are copied.
 
         The memory of the other rows is freed together with the layer.
         """

@@ -46,9 +46,10 @@ def load_model(
 
     Weights to train must be float32; frozen weights next to adapters may be bfloat16. The default `device` is the
     process's own (`own_device`). `attention` is transformers' name of an attention implementation. Its default is
-    `flash_attention_2` if that is installed and `dtype` is bfloat16 on a GPU, else `sdpa`, which supports shared
-    prefixes. Raises UserError if the folder has no whole checkpoint, if weights are missing or have the wrong shape, if
-    the architecture is unknown, if memory is insufficient, or if `quantize` is set without the library bitsandbytes.
+    `flash_attention_2` if flash-attn is installed and `dtype` is bfloat16 on a GPU; otherwise, it is `sdpa`, which
+    supports shared prefixes. Raises UserError if the folder has no whole checkpoint, if weights are missing or have the
+    wrong shape, if the architecture is unknown, if memory is insufficient, or if `quantize` is set without the library
+    bitsandbytes.
     """
     from transformers import AutoModelForCausalLM
 
@@ -95,8 +96,8 @@ def load_trained(
 ) -> Any:
     """Load the output of `train.run.train` in evaluation mode: a whole model, or `base` with adapters in float32.
 
-    The other arguments are as in `load_model`. Raises UserError in the same cases, and if the adapters were trained on
-    another base.
+    The other arguments are as in `load_model`. Raises UserError in the same cases as `load_model`, and if the adapters
+    were trained on another base.
     """
     whole = load_model(
         base if is_adapters(folder) else folder,
@@ -134,7 +135,7 @@ def enough_memory(what: str) -> Iterator[None]:
 
 
 def free_memory() -> None:
-    """Free the memory of models that are no longer used, including GPU memory, for other processes."""
+    """Free the memory of unused models, including GPU memory, for other processes."""
     gc.collect()
     if torch.accelerator.is_available():
         torch.accelerator.empty_cache()
@@ -172,7 +173,10 @@ def _four_bits(dtype: Precision) -> Any:
 
 
 def _without_packing(model: nn.Module) -> nn.Module:
-    """Turn off bitsandbytes' weight layout for inference on CPUs, which has no gradients, and return the model."""
+    """Turn off bitsandbytes' weight layout for inference on CPUs, and return the model.
+
+    This layout does not support gradients.
+    """
     layer: Any
     for layer in model.modules():
         if hasattr(layer, "support_avx512bf16_for_cpu"):

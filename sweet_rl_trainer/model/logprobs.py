@@ -32,7 +32,9 @@ The number of positions in a chunk is the largest power of two that fits.
 def token_logprobs(
     model: nn.Module, inputs: Mapping[str, Any], predictors: Tensor, targets: Tensor
 ) -> Tensor:
-    """Return log π(targets[i]) as predicted at position predictors[i] of the flattened batch: [N] in float32.
+    """Return, for each i, log π(targets[i]) as predicted at position predictors[i] of the flattened batch.
+
+    The result is [N] in float32.
 
     `inputs` are the model's inputs (`input_ids` and so on). See `check_head` for the supported models.
     """
@@ -124,7 +126,7 @@ class _Selected(torch.autograd.Function):
 
 
 class _Chunks:
-    """An iterator over the logits in float32, in chunks of positions that all use the same memory."""
+    """An iterator over the logits in float32, one chunk of positions at a time; all chunks use the same memory."""
 
     def __init__(self, hidden: Tensor, weight: Tensor, chunk: int) -> None:
         self.head = weight.to(hidden.dtype)
@@ -165,7 +167,7 @@ def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
 
 
 def output_layer(model: nn.Module) -> nn.Linear:
-    """Return the layer of a possibly wrapped model that computes logits from hidden states.
+    """Return the layer that computes logits from hidden states; the model may be wrapped.
 
     Raises UserError if it is not a plain linear layer, or if it has a bias, an adapter or quantized weights.
     """
@@ -185,7 +187,7 @@ def check_head(model: nn.Module) -> None:
     """Raise UserError if the model changes the last hidden states before its output layer, or the logits after it.
 
     Raises UserError also if the hidden states are not finite. The check runs a few tokens and replaces the output of
-    this layer by known numbers. It therefore detects any soft cap, scale or multiplier, whatever its name in the
+    the output layer by known numbers. So it detects every soft cap, scale or multiplier, regardless of the name in the
     configuration.
     """
     head = output_layer(model)

@@ -42,7 +42,10 @@ class Size(Struct, frozen=True, kw_only=True):
     inner: int
     """Width of the feed-forward layers."""
     tower: Tower | None = None
-    """The vision tower, if there is one. `parameters` and `linear` include it; `layers`, `width` and `inner` do not."""
+    """The vision tower, if the model has one.
+
+    `parameters` and `linear` include it; `layers`, `width` and `inner` do not.
+    """
 
 
 class Tower(Struct, frozen=True, kw_only=True):
@@ -54,7 +57,7 @@ class Tower(Struct, frozen=True, kw_only=True):
 
 
 class _Shape(Struct, frozen=True, kw_only=True):
-    """An entry of `shapes.json`: the dimensions that several models share, as in their public `config.json`."""
+    """An entry of `shapes.json`: dimensions that several models share, copied from their public `config.json`."""
 
     names: tuple[str, ...]
     """Names on the Hugging Face Hub; a base model and its fine-tuned versions have the same shape."""
@@ -138,7 +141,7 @@ def _kind(config: Any) -> Any:
 def training_bytes(
     size: Size, settings: TrainSettings, lora: LoraSettings | None, *, shards: int = 1
 ) -> int:
-    """Return the number of bytes on each device, with weights, gradients and moments divided into `shards`."""
+    """Return the number of bytes that each device needs if weights, gradients and moments are divided into `shards`."""
     from sweet_rl_trainer.model.logprobs import CHUNK_BYTES
 
     moments = 2 if "8bit" in settings.optimizer else 8

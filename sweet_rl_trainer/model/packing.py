@@ -40,7 +40,7 @@ class Weighted(Protocol):
 
     @property
     def token_weights(self) -> Sequence[float]:
-        """The weight of each token; 0 if it does not count."""
+        """The weight of each token; 0 for a token that does not count."""
 
     @property
     def pictures(self) -> Sequence[str]:
@@ -63,7 +63,7 @@ class Row:
     positions: Tensor
     """[T]: the position of each token in its own sequence, from 0."""
     ends: Tensor
-    """[T]: the first index in the row from which the token is no longer visible."""
+    """[T]: the index in the row at which the token's visibility ends (exclusive)."""
     lengths: tuple[int, ...]
     """The number of tokens that each sequence adds to the row, in the row's order."""
     shares: bool
@@ -80,7 +80,7 @@ class Row:
     """[N], float32: the factor of the token's log-probability in the mean NLL; 0 except in the first `Parts` of an
     imitated group."""
     owners: Tensor
-    """[N], ascending: the number of the `Parts` to whose score the token contributes."""
+    """[N], ascending: the number that identifies the `Parts` to whose score the token contributes."""
     count: int
     """Number of `Parts` in the row."""
     pictures: tuple[str, ...] = ()
@@ -131,7 +131,10 @@ def pack(lengths: Sequence[int], budget: int, *, seed: int) -> list[list[int]]:
 
 
 def row_budget(groups: Sequence[Group], row_tokens: int) -> int:
-    """Return the token budget of a row: `row_tokens`; 1 if sequences have pictures, to give each group its own row."""
+    """Return the token budget of a row: `row_tokens`.
+
+    If sequences have pictures, return 1, so that each group has its own row.
+    """
     pictured = any(part.pictures for group in groups for parts in group for part in parts)
     return 1 if pictured else row_tokens
 
@@ -158,7 +161,7 @@ def lay_out(
 ) -> Row:
     """Lay out the sequences of all groups in one row.
 
-    The NLL covers only the first `Parts` of a group, and only groups that are True in `imitated` (default: all). Raises
+    The NLL covers only the first `Parts` of each group that is True in `imitated` (default: all groups). Raises
     ValueError if a sequence has unequal numbers of IDs and weights, if its first token, which nothing predicts, has a
     weight, or if sequences with pictures would share prefixes.
     """

@@ -1,7 +1,7 @@
 """Small Llamas with random weights: for machines without a model, and for tests of the code around a model.
 
-They have a byte-level BPE tokenizer trained on given texts and a chat template similar to Llama 3's.
-The same shape and texts give the same files.
+They have a chat template similar to Llama 3's, and a byte-level BPE tokenizer that is trained on given texts. The same
+shape and texts give the same files.
 """
 
 from __future__ import annotations

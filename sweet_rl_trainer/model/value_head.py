@@ -31,13 +31,13 @@ from torch.nn.functional import linear
 from colbench.errors import UserError
 
 NEW = {"score.weight", "score.bias"}
-"""Parameters of token classifiers that causal language models lack; a value model has no bias."""
+"""Parameters that token classifiers have and causal language models lack; a value model has no bias."""
 CONFIG = {"num_labels": 1, "classifier_dropout": 0.0, "token_classification_bias": False}
 """Configuration of a token classifier used as a value model."""
 KINDS = ("qwen2_vl", "qwen2_5_vl")
 """Names in transformers of the supported architectures that accept images."""
 NAMES = {r"^visual": "model.visual", r"^model(?!\.(language_model|visual))": "model.language_model"}
-"""Patterns for weight names in published checkpoints, each with the beginning of the name in transformers' models."""
+"""Patterns for the beginnings of weight names in published checkpoints, each with its replacement in transformers."""
 
 
 class ValueHead(nn.Linear):

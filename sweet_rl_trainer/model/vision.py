@@ -35,7 +35,7 @@ def padded(row: Row, config: Any) -> dict[str, Tensor | None]:
 
 
 def unpadded(row: Row, values: Tensor) -> Tensor:
-    """Return a model's value at each of the T tokens of a row, [T], without the padding of its batch."""
+    """Return a model's value at each of the T tokens of a row, [T]; the values at padding tokens are removed."""
     if not row.pictures:
         return values.flatten()
     return torch.cat([each[:length] for each, length in zip(values, row.lengths, strict=True)])

@@ -77,7 +77,10 @@ class _Counter:
         return stage.estimate(known)
 
     def _inputs(self, stage: Stage) -> Iterator[tuple[str, Path]]:
-        """Yield the name and the folder of each input that exists; if no model may be read, `model` is left out."""
+        """Yield the name and the folder of each input that exists.
+
+        The input `model` is left out if no model may be read.
+        """
         for name, each in stage.inputs.items():
             if name == "model" and not self._temporary:
                 continue

@@ -1,4 +1,4 @@
-"""The model from which training starts: an existing one, one created for the run, or one that a stage exported."""
+"""The model from which training starts: an existing model, a new model, or a model that a stage exported."""
 
 from __future__ import annotations
 
@@ -77,7 +77,10 @@ def _absent(name: str, flag: str) -> str:
 
 
 def tokenizer_digests(folder: Path) -> dict[str, str]:
-    """Return the digests of a model's files other than weights; each may belong to the tokenizer or chat template."""
+    """Return the digests of a model's files except weights.
+
+    Any of these files may belong to the tokenizer or chat template.
+    """
     found = sorted(path for pattern in SMALL for path in folder.glob(pattern))
     return {path.name: file_digest(path) for path in found}
 
@@ -98,7 +101,7 @@ def make(job: Job, shape: Shape) -> dict[str, Any]:
 
 
 def model_in(place: Path) -> Path:
-    """Return the model's folder in a stage's output, or the given folder itself if it contains the model."""
+    """Return the subfolder `model` of a stage's output; if it does not exist, return the given folder itself."""
     return place / MODEL if (place / MODEL).is_dir() else place
 
 

@@ -1,6 +1,6 @@
-"""Dialogues as a stage: collected to learn from, or to evaluate a policy.
+"""Stages that run dialogues, either to learn from the dialogues or to evaluate a policy.
 
-FOLDER/run/               the run folder, which is resumed if the stage was killed
+FOLDER/run/               the run folder; a killed run is resumed
 FOLDER/run.config.json    the run's configuration
 FOLDER/report.txt         the report
 FOLDER/continuations/     continuations of recorded dialogues, for stages that need them
@@ -54,7 +54,7 @@ def collect(job: Job, config: RunConfig) -> dict[str, Any]:
 
 
 def evaluate(job: Job, config: RunConfig) -> dict[str, Any]:
-    """Run the dialogues, and return the mean score and the success rate, as in the harness's report.
+    """Run the dialogues, and return the mean score and the success rate, computed as in the harness's report.
 
     Both are None if no dialogue was scored. The success rate is also None in domains without a success criterion. The
     other `dialogue_measures` and alarms are returned as well.

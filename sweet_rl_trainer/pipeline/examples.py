@@ -1,4 +1,4 @@
-"""Examples as a stage: from trajectories to training data.
+"""Stages that convert trajectories to training examples.
 
 FOLDER/train.msgpack, held_out.msgpack    the training and the held-out examples (`data.files`)
 FOLDER/shown.json                         a few examples to display (`view`)
@@ -119,10 +119,10 @@ def count(
     Args:
         known: What is known about the stage.
         recipe: The recipe.
-        maker: Function of the dialogues and the chat template that returns the examples.
-        chat: Function of a model's folder that returns the chat template; without the model, tokens are estimated.
-        model: Name of the stage's input that contains this model, which reads the examples.
-        exact: False if `chat` overestimates tokens. If all dialogues then seem too long, this is a note, not an error.
+        maker: Function that returns the examples, given the dialogues and the chat template.
+        chat: Function that returns the chat template, given a model's folder. Without the model, tokens are estimated.
+        model: Name of the stage's input that contains the model that reads the examples.
+        exact: False if `chat` overestimates tokens. It is then a note, not an error, if all dialogues seem too long.
         note: Text to put before the reasons why examples are left out.
     """
     if known.said:
@@ -152,7 +152,7 @@ def of_both_sides(data: Data, make_side: MakeSide) -> TrainingData:
     """Return the examples that `make_side` makes of the training dialogues and of the held-out dialogues.
 
     `make_side` makes at most one example of a dialogue. The report counts the held-out dialogues without an example as
-    `UNFIT`; there may be no held-out examples at all. Raises DataError if there are no training examples.
+    `UNFIT`. The held-out examples may be empty. Raises DataError if the training examples are empty.
     """
     train, report = make_side(data.train)
     held_out = or_none(lambda: make_side(data.held_out)[0])
@@ -170,7 +170,7 @@ def paired(
     privileged: Template | None = None,
     max_length: int,
 ) -> TrainingData:
-    """Return training data of pairs of whole dialogues. Raises DataError if no pair is left to train on."""
+    """Return pairs of whole dialogues as training data. Raises DataError if no pair is left to train on."""
     without = Counter[str]()
 
     def side(

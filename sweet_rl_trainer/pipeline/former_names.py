@@ -1,4 +1,4 @@
-"""Former names of a recipe's settings. A recipe with a former name is refused; the error gives the current name."""
+"""Former names of a recipe's settings. A recipe with a former name is refused, and the error gives the current name."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from sweet_rl_trainer.pipeline.stage import Source
 ROLLOUTS = "rollouts.jsonl"
 RUNS, OFFICIAL, CHATS, COLLECTED = "runs", "official", "chats", "collected"
 NEGATIVES, TRUNCATED, PRIVILEGED = "negatives", "truncated", "privileged"
-"""Names of a stage's inputs, without their number (`runs0`, `runs1` …).
+"""Names of a stage's inputs. The full name of an input ends in a number (`runs0`, `runs1` …).
 
 The stages of the recipe collect the inputs `collected`, `truncated` and `privileged`. All other inputs are existing run
 folders or files.
@@ -142,7 +142,10 @@ def _named(inputs: Mapping[str, Path], name: str) -> list[Path]:
 
 
 def _distinct(groups: Sequence[Sequence[Trajectory]], prefix: str = "") -> list[Trajectory]:
-    """Return all trajectories; for several groups, or with a `prefix`, prepend prefix and group number to their IDs."""
+    """Return all trajectories with distinct IDs.
+
+    For several groups, or with a `prefix`, the prefix and the group's number are prepended to each ID.
+    """
     alone = len(groups) == 1 and not prefix
     return [
         each if alone else replace(each, id=f"{prefix}{number}:{each.id}")

@@ -37,9 +37,10 @@ class Iteration:
     def inputs(self) -> Inputs:
         """The model and the dialogues.
 
-        Raises UserError if a run or file that the recipe names does not exist. Also raises UserError if the recipe
-        neither names nor collects dialogues and `offline` is not set. With `offline`, the dialogues are in this case a
-        source without a path.
+        Raises UserError if a run or file that the recipe names does not exist.
+
+        If the recipe neither names nor collects dialogues, UserError is raised, unless `offline` is set. With
+        `offline`, the dialogues are then a source without a path.
         """
         recipe = self.recipe
         named = inputs.sources(recipe.data)

@@ -10,7 +10,7 @@ from sweet_rl_trainer.pipeline.recipe import LaunchSettings
 
 
 def launcher(launch: LaunchSettings) -> list[str]:
-    """Return the module that starts the processes, with its arguments; empty if `launch.config` is "" (one process).
+    """Return the module that starts the processes, with its arguments; [] if `launch.config` is "" (one process).
 
     Raises UserError for a configuration that does not exist.
     """

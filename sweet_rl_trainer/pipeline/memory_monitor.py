@@ -1,4 +1,4 @@
-"""The peak memory of this process and its subprocesses while a block of code runs."""
+"""A monitor of the peak memory of this process and its subprocesses while a block of code runs."""
 
 from __future__ import annotations
 

@@ -45,9 +45,9 @@ class Method(ABC):
     values. For a field `train` of another type, `[train]` provides only `report_to`.
     """
     paper_tables: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """The paper's settings that differ from the defaults, by domain; a recipe that follows the paper must set them."""
+    """The paper's settings that differ from the defaults, by domain. A recipe that follows the paper must set them."""
     goals: ClassVar[Mapping[str, str]]
-    """Stages at which a run can end (`--until`), each with a description. The last one trains the policy."""
+    """Stages at which a run can end (`--until`), each with a description. The last stage trains the policy."""
 
     def paper(self, table: str, domain: str, train: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002
         """Return the paper's settings for one of the recipe's tables, where they differ from the table's defaults.
@@ -71,7 +71,7 @@ class Method(ABC):
 
     @abstractmethod
     def stages(self, iteration: Iteration, goal: str) -> Sequence[Stage]:
-        """Return the final stages for a goal. Do not list earlier stages: they are found as inputs of the final ones.
+        """Return the final stages for a goal. Do not list earlier stages: they are found as inputs of the final stages.
 
         For the goal that trains the policy, the last stage returned must be `iteration.exported(TRAINING)`, the export
         of the policy.

@@ -68,7 +68,7 @@ def _name(spec: str) -> str:
 
 
 def evaluating(recipe: Recipe, model: str) -> RunConfig:
-    """Return the run that evaluates a checkpoint: the recipe's own run or, by default, a run on the domain's tasks."""
+    """Return the run that evaluates a checkpoint: the recipe's run or, by default, a run on the domain's tasks."""
     own = next((each for each in recipe.evaluate if MODEL_PLACEHOLDER in each.agent), None)
     if own:
         return replace(own, agent=own.agent.replace(MODEL_PLACEHOLDER, model))
@@ -90,9 +90,9 @@ def no_dialogues(recipe: Recipe) -> str:
 
 
 def unfit_dialogues(cause: DataError, runs: Iterable[Path]) -> str:
-    """Return the message of `cause` and the fixes, if `cause` says that the dialogues of these runs yield no examples.
+    """Return the message of `cause` and the fixes; `cause` says that the dialogues of these runs yield no examples.
 
-    Raises `cause` if it is any other error, such as one about a malformed file.
+    If `cause` is any other error, such as an error about a malformed file, it is raised.
     """
     if not isinstance(cause, NoPairsError | NothingLeftError | NoRewardsError | TasksMissingError):
         raise cause

@@ -11,10 +11,10 @@ from colbench.numbers import memory
 from sweet_rl_trainer.pipeline.stage import Report, Stage
 
 LEFT_OUT = {"left out": "", "dropped": "", "tasks_without": "tasks: "}
-"""Keys under which a stage's summary counts what was left out, by reason; and the text to show before a reason."""
+"""Keys under which a stage's summary counts what was left out, by reason; each has the text to show before a reason."""
 MEMORY = "memory"
 UNIT, COUNTED = "unit", ("taken", "held_out")
-"""Keys in a summary of examples: the key of the unit (pairs or dialogues), and the keys of numbers in this unit."""
+"""Keys in a summary of examples: the key of the unit (pairs or dialogues), and the keys of the counts in this unit."""
 
 
 def numbers(stage: Stage, report: Report) -> Iterator[tuple[str, str]]:

@@ -116,7 +116,7 @@ def _state(stage: Stage, report: Report | None, folder: Path, running: Stage | N
 
 
 def _outcome(stage: Stage, report: Report, folder: Path) -> dict[str, Any]:
-    """Return the page's entry for a finished stage; its field `details` is False if one line is enough."""
+    """Return the page's entry for a finished stage. The field `details` is False if one line is enough."""
     view = stage.view(folder) if stage.view else View()
     values = dict(outcome.numbers(stage, report))
     left = list(outcome.left_out(report))
@@ -133,13 +133,13 @@ def _outcome(stage: Stage, report: Report, folder: Path) -> dict[str, Any]:
 
 
 def _results(values: Mapping[str, str]) -> list[str]:
-    """Return the two most informative values of a stage."""
+    """Return the two most informative values of a stage, as text."""
     known = [name for name in RESULTS if name in values] or list(values)
     return [f"{name} {values[name]}" for name in known[:2]]
 
 
 def _commands(recipe: Recipe, stages: Sequence[Stage], out: Path) -> Iterator[str]:
-    """Yield the commands that evaluate the exports, starting with the last one."""
+    """Yield the commands that evaluate the exported policies, the last policy first."""
     for stage in reversed(stages):
         if stage.name == EXPORT and stage.report(out):
             yield eval_command(evaluating(recipe, str(stage.folder(out) / MODEL)))

@@ -1,4 +1,4 @@
-"""The settings of a recipe that differ from the paper's."""
+"""The settings of a recipe that differ from the paper's settings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OURS = {
 def paper_diff(
     recipe: Recipe, paper: Recipe, stages: Collection[str]
 ) -> list[tuple[str, object, object]]:
-    """Return the settings that differ from the paper's, each as key, value and the paper's value.
+    """Return the settings that differ from the paper's settings, each as key, value and the paper's value.
 
     The comparison covers the settings of the given stages, `[lora]` and `data.held_out`. `paper` is the result of
     `read.paper_recipe` for the recipe's domain.
@@ -61,7 +61,7 @@ def _tables(recipe: Recipe) -> dict[str, Any]:
 
 
 def _beyond(recipe: Recipe, stages: Collection[str]) -> Iterator[tuple[str, object, object]]:
-    """Yield `data.held_out` if the recipe holds out tasks (the default), which the paper does not do.
+    """Yield `data.held_out` if the recipe holds out tasks (the default), because the paper holds out no tasks.
 
     Yields nothing if the run has none of the paper's stages.
     """

@@ -28,7 +28,7 @@ def plan(recipe: Recipe, goal: str | None = None, *, offline: bool = False) -> l
     model that the recipe names does not exist, or if the recipe neither names nor collects dialogues.
 
     With `offline`, nothing is downloaded. Missing models, and dialogues that are neither named nor collected, then
-    raise no error but become sources without a path: the work can be counted, but the plan cannot be run.
+    raise no error. They become sources without a path: the work can be counted, but the plan cannot be run.
     """
     method = method_of(goal) if goal else find_method(recipe.method)
     model = base(recipe, offline=offline)

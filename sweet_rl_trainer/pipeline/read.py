@@ -29,12 +29,12 @@ from sweet_rl_trainer.settings import TrainSettings
 
 T = TypeVar("T")
 TRACKED = "report_to"
-"""Key of the one setting in `[train]` that also applies to `train` tables of a type other than TrainSettings."""
+"""Key of the only setting in `[train]` that also applies to a table `train` whose type is not TrainSettings."""
 TEMPLATE_FLAGS = {
     f"local:{MODEL_PLACEHOLDER}": "template_args",
     f"vllm:{MODEL_PLACEHOLDER}": "default_chat_template_kwargs",
 }
-"""For each agent that runs the policy, the name of its argument for the variables of the chat template."""
+"""For each agent that runs the policy, the name of the agent's argument for the chat template's variables."""
 SHARED = tuple(name for name in Recipe.__struct_fields__ if name != "tables")
 
 
@@ -137,7 +137,7 @@ def _training(kind: type[Struct]) -> type[Struct] | None:
 
 
 def _merged(paper: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the paper's values updated with the given ones; nested tables are merged as well."""
+    """Return the paper's values, updated with the given values; nested tables are merged as well."""
     merged = {**paper, **given}
     for key, value in paper.items():
         if isinstance(value, Mapping) and isinstance(given.get(key), Mapping):

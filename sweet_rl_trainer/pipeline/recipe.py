@@ -1,8 +1,8 @@
 """A recipe: the whole definition of a training run, as one frozen value.
 
-Settings common to all methods are here. Each method adds tables of its own, such as `[critic]`
-(`method.Method.tables`). Omitted settings have the paper's value, if the paper states one; "ours" marks settings that
-the paper does not state. `read` reads recipes from TOML files.
+This module has the settings that are common to all methods. Each method adds tables of its own, such as `[critic]`
+(`method.Method.tables`). An omitted setting has the paper's value if the paper states the setting; "ours" marks
+settings that the paper does not state. `read` reads recipes from TOML files.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The dialogues to learn from.
 
-    They are collected first (`[[collect]]`) if `runs`, `official` and `chats` are empty.
+    If `runs`, `official` and `chats` are empty, dialogues are collected first (`[[collect]]`).
     """
 
     runs: tuple[str, ...] = ()
@@ -49,15 +49,15 @@ class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     chats: tuple[str, ...] = ()
     """Files of your own dialogues: JSONL with `messages` and `reward` (docs/own-dialogues.md)."""
     negatives: tuple[str, ...] = ()
-    """Run folders. Only their dialogues that reached the turn limit are used, as rejected dialogues."""
+    """Run folders. Only the dialogues that reached the turn limit are used, and only as rejected dialogues."""
     tasks: str = ""
-    """The source of the runs' tasks, to replace a recorded source that no longer exists."""
+    """The source of the runs' tasks. It replaces the recorded source, for example if that source was deleted."""
     system: str | None = None
     """A file with the agent's system prompt, for official files, and for runs whose recorded prompt cannot be found."""
     held_out: Side = 0.05
-    """Share of the tasks that are not trained on, but used for diagnoses and to choose the checkpoint. Ours."""
+    """Share of the tasks that are held out of training, for diagnoses and for the choice of the checkpoint. Ours."""
     share: Fraction = 1.0
-    """Share to train on of the tasks that are not held out; a smaller share shows the effect of fewer tasks. Ours."""
+    """Share of the tasks outside `held_out` to train on; a smaller share shows the effect of fewer tasks. Ours."""
     seed: int = 0
     """Seed of the random choice of the tasks for `held_out` and `share`."""
 

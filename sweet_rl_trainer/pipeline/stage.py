@@ -5,8 +5,8 @@ The output of a stage is stored under a key, so it is created only once:
     OUT/NAME-KEY/           the output, complete or not
     OUT/NAME-KEY/done.json  written last: the stage is done
 
-KEY is a digest of the name, the settings and the keys of the inputs; the key of a file is a digest of its content. A
-changed recipe repeats only the stages that the change affects; if the change is undone, the old outputs are used again.
+KEY is a digest of the name, the settings and the keys of the inputs. The key of a file is a digest of its content. If
+the recipe changes, only the affected stages run again. If the change is undone, the old outputs are used again.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 class Amount(Struct, kw_only=True):
-    """The amount of work of a stage, as far as it is known without running it; None for unknown numbers."""
+    """The amount of work of a stage, as far as it is known before the stage runs. Unknown numbers are None."""
 
     examples: int | None = None
     tokens: int | None = None
@@ -71,11 +71,11 @@ class Amount(Struct, kw_only=True):
     """True if tokens are estimates."""
     note: str = ""
     missing: str = ""
-    """The prerequisites that the stage lacks, with a fix, such as a command; "" if nothing is known to be missing."""
+    """The missing prerequisites of the stage, with a fix, such as a command; "" if nothing is known to be missing."""
 
 
 class Known(Struct, frozen=True, kw_only=True):
-    """Facts about a stage that can be found without running it, for `Stage.estimate`."""
+    """Facts about a stage that are known before the stage runs, for `Stage.estimate`."""
 
     inputs: dict[str, Path]
     """The folders of the inputs that exist, by name."""
@@ -86,7 +86,7 @@ class Known(Struct, frozen=True, kw_only=True):
     absent: frozenset[str] = frozenset()
     """Names of the sources that do not exist on this machine (`Source.path`)."""
     with_models: bool = True
-    """False if only missing inputs are looked for; models must then not be read or measured."""
+    """False if the estimate only looks for missing inputs. Models must then not be read or measured."""
 
     @property
     def waits(self) -> bool:
@@ -99,11 +99,11 @@ class Source:
     """Files that exist before any stage is run."""
 
     path: Path | None
-    """The path; None if the files are not on this machine, so that a stage can be planned, but not run."""
+    """The path. None if the files are not on this machine; a stage that needs them can then be planned, but not run."""
     key: str
     """A digest of the files' content; preliminary if `path` is None."""
     missing: str = ""
-    """Advice for files that are missing and will not be downloaded, such as the command that makes them; else ""."""
+    """Advice if files are missing and will not be downloaded, such as the command that makes them; otherwise ""."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,9 +130,9 @@ class Stage:
     estimate: Callable[[Known], Amount] | None = None
     """A function that estimates the amount of work, for `--dry-run`, and that says what is missing."""
     shows: tuple[str, ...] | None = None
-    """Names of the summary's values to show on the console; None: all of them."""
+    """Names of the summary's values to show on the console; None shows all values."""
     view: Callable[[Path], View] | None = None
-    """A function that returns what to show of the output in a folder, on the console and on the page of the run."""
+    """A function that returns the part of a folder's output that the console and the page of the run show."""
 
     @cached_property
     def planned_only(self) -> bool:
@@ -163,7 +163,7 @@ class Stage:
         return read(path, Report)
 
     def run(self, root: Path) -> Report:
-        """Run the stage unless it is done, and return its report. Wait while another process is running it.
+        """Run the stage unless it is done, and return its report. Wait while another process is running the stage.
 
         Inputs that are stages must be done.
         """
@@ -205,7 +205,7 @@ class Stage:
 
 
 def refuse_foreign_folder(root: Path, *, mark: str | None = None) -> None:
-    """Refuse an output folder whose files belong to neither a study nor a pipeline.
+    """Refuse an output folder that has files but belongs neither to a study nor to a pipeline.
 
     Raises UserError, which names `--out`, if the folder has files, but neither a stage's folder nor the file `mark`.
     Hidden files do not count.
@@ -231,7 +231,7 @@ def rerun_advice(folder: Path) -> str:
 def order(last: Stage, *, unless: Callable[[Stage], bool] | None = None) -> list[Stage]:
     """Return the stage `last` and all stages that it needs, each once, dependencies first.
 
-    Stages for which `unless` is true are left out, and so are stages that only those stages need.
+    Stages for which `unless` is true are left out. Stages that only omitted stages need are left out too.
     """
     found: dict[str, Stage] = {}
 

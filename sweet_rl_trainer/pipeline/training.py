@@ -1,8 +1,8 @@
-"""A training run as a stage, in separate processes, so that all their memory is freed at the end.
+"""Stages that train in separate processes, so that all memory of the training is freed at the end.
 
 FOLDER/task.json    the definition of the training run, for the processes
 FOLDER/memory.json  the peak memory of the first process
-FOLDER/run/         the run, which is resumed if the stage was killed (`train.run`)
+FOLDER/run/         the training run; a killed run is resumed (`train.run`)
 FOLDER/run/model/   the result: a whole model, or adapters
 FOLDER/summary.json, training.svg, training.png     the range of each logged value, the alarms, and a picture
 """
@@ -34,7 +34,7 @@ from sweet_rl_trainer.train.plot import NAME, draw
 TASK = "task.json"
 SUMMARY = "summary.json"
 MEMORY = "memory.json"
-"""File with the peak memory of the first process in bytes, on the accelerator if there is one."""
+"""File with the first process's peak memory in bytes. On a machine with an accelerator, this is accelerator memory."""
 WORKER = "sweet_rl_trainer.pipeline.worker"
 ON_EXAMPLES = "sweet_rl_trainer.pipeline.train_examples:train_examples"
 SHOWN = ("step", "loss", "accuracy", "eval_accuracy", "eval_nll", "reward", "tokens")
@@ -48,7 +48,7 @@ class Task(Struct, frozen=True, kw_only=True):
 
     base: str
     origin: str
-    """The digest of the base model, so that the processes need not compute it."""
+    """The digest of the base model, so that the processes need not compute the digest."""
     examples: str
     references: str | None
     """The folder of the cached reference values; None if the objective has no reference."""
@@ -109,7 +109,7 @@ def finish(folder: Path) -> dict[str, Any]:
 
 
 def view(folder: Path) -> View:
-    """Return the table and picture of a training run; empty for a run of an older version, which wrote no summary."""
+    """Return the table and picture of a training run; empty for runs of older versions, which wrote no summary."""
     if not (folder / SUMMARY).is_file():
         return View()
     summary = read(folder / SUMMARY, Summary)

@@ -1,4 +1,4 @@
-"""The human-readable output of a stage, on the console and on the page: tables and examples as plain values."""
+"""The human-readable output of a stage, for the console and the page: tables and examples, as plain values."""
 
 from __future__ import annotations
 

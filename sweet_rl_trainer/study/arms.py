@@ -11,7 +11,7 @@ from colbench.errors import UserError
 
 
 class Arm(Struct, frozen=True, kw_only=True):
-    """A row of the report's tables: a training method, its settings, and how many times it is repeated."""
+    """A row of the report's tables: a training method, its settings, and how many times the method is applied."""
 
     name: str
     label: str
@@ -217,7 +217,7 @@ NAMED = {arm.name: arm for arm in ARMS}
 
 
 def chosen(names: tuple[str, ...], only: tuple[str, ...] = ()) -> list[Arm]:
-    """Return the arms in `names`, or just those in `only` if it is not empty.
+    """Return the arms in `names` or, if `only` is not empty, just the arms in `only`.
 
     Raises UserError if a name in `only` is missing from `names`.
     """

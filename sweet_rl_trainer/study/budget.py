@@ -1,4 +1,4 @@
-"""The dialogues, steps and time used to train a policy, counted from the output of the pipeline's stages."""
+"""The dialogues, steps and time used to train a policy, counted in the output of the pipeline's stages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sweet_rl_trainer.train.history import LOG
 CRITIC, SAMPLE, TEACHER, COLLECT, ONLINE = "critic", "sample", "fic-answers", "collect", "grpo"
 """Names of the stages that are counted."""
 LENGTHS = ("length", "length_chosen", "length_rejected", "completions/mean_length")
-"""Logged values: the mean number of reply tokens in an example, in each side of a pair, or in an online dialogue."""
+"""Names of the logged mean numbers of reply tokens: in an example, in either side of a pair, in an online dialogue."""
 
 
 def counted(policy: Stage, base: Stage, goal: str, out: Path, *, evaluations: int) -> Budget:
@@ -49,7 +49,7 @@ def _dialogues(folder: Path) -> int:
 
 
 def _online(report: Report) -> int:
-    """Return the number of dialogues of a GRPO run, which has new dialogues only every `iterations` steps."""
+    """Return the number of dialogues of a GRPO run, which runs new dialogues only once every `iterations` steps."""
     train = report.settings["train"]
     return math.ceil(_steps(report) / int(train["iterations"])) * int(train["batch_size"])
 

@@ -1,7 +1,7 @@
 """The choice of the learning rate: one rule for all arms.
 
-The rate with the highest success on the validation tasks, over all seeds, is chosen; ties are broken by the share of
-passed tests, then in favor of the lowest rate.
+The rate with the highest success on the validation tasks, over all seeds, is chosen. Among rates with equal success,
+the rate with the highest share of passed tests is chosen; if these shares are equal too, the lowest rate is chosen.
 """
 
 from __future__ import annotations

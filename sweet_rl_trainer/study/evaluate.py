@@ -1,4 +1,4 @@
-"""The evaluation of a policy, or of a pair of asker and writer, as a stage that runs `colbench eval`.
+"""The stage that evaluates a policy, or a pair of asker and writer, by running `colbench eval`.
 
 FOLDER/run/             the run folder
 FOLDER/report.txt       the report

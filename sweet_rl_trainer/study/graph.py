@@ -4,7 +4,7 @@ base        a model that imitates the demonstrators
 collect     dialogues of the current policy on the training tasks
 …           the stages that train an arm's policy (`pipeline.method`), several times (`Graph.iterations`)
 evaluate    the base, or a policy, on tasks
-exchange    one model asks, another one writes the answer
+exchange    one model asks, and another model writes the answer
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ SEEDS = ("data.seed", "train.seed", "sample.seed", "rank.seed", "grpo.train.seed
 APART = 1000
 """The difference between the seeds of consecutive iterations."""
 AT_ONCE = 256
-"""Number of a policy's dialogues that run at the same time; in a larger batch, each reply takes less time."""
+"""Number of a policy's dialogues that run at the same time. In a larger batch, replies take less time on average."""
 
 
 class Graph:
     """The stages of the study that `world` defines.
 
-    `prompt` is an empty file: agents with this system prompt see only the human's messages.
+    `prompt` is the path of an empty file. Agents with this system prompt see only the human's messages.
     """
 
     def __init__(self, world: World, prompt: Path) -> None:

@@ -38,7 +38,7 @@ def told(outcome: Outcome) -> float | None:
 
 
 def success_if_told(outcome: Outcome) -> float | None:
-    """Return the success of an answer given after all hidden decisions were revealed; None for other dialogues."""
+    """Return the success of a dialogue that was answered after all hidden decisions were revealed; otherwise None."""
     known = outcome.answered and outcome.told == outcome.hidden
     return float(outcome.success) if known else None
 
@@ -87,7 +87,7 @@ def summary(by_seed: BySeed, measure: Measure) -> Summary | None:
 
 
 def difference(mine: BySeed, theirs: BySeed, measure: Measure) -> Summary | None:
-    """Return how much `mine` exceeds `theirs`, paired by seed and task; None if no such pair is in both."""
+    """Return how much `mine` exceeds `theirs`, paired by seed and task; None if the two share no such pair."""
     ahead = {}
     for seed in sorted(mine.keys() & theirs.keys()):
         one, other = _by_task(mine[seed], measure), _by_task(theirs[seed], measure)
@@ -123,7 +123,7 @@ def on_tests(results: Results, arm: str) -> dict[int, tuple[Outcome, ...]]:
 
 
 def exchanged(results: Results, asker: str, writer: str) -> dict[int, tuple[Outcome, ...]]:
-    """Return the outcomes of dialogues in which one model asks and another (or the same) writes, by seed."""
+    """Return the outcomes of the dialogues in which `asker` asks and `writer` writes, keyed by seed."""
     if asker == writer:
         return on_tests(results, asker)
     found: list[Exchange] = [

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH, LINE = 8.2, 0.34
-"""Width of the picture, and height for each arm, in inches."""
+"""Width of the picture, and height of each arm's row, both in inches."""
 
 
 @figures.style()

@@ -1,7 +1,7 @@
 """The recorded results of a study, in a file that several processes update.
 
 OUT/results.json          the results so far
-OUT/results.json.old-N    replaced results, which have another format or parts that do not belong to the study
+OUT/results.json.old-N    replaced results, which have another format or contain parts of another study
 
 A recorded part is used even if its stages are missing. So a study can continue from another machine's results.
 """
@@ -36,7 +36,7 @@ AND = " and "
 class Record:
     """The record of a study with `seeds` seeds, in the folder `out`; `name` is the name of the world.
 
-    `found` returns the finished parts of all arms: those in the given results, and those whose stages are finished.
+    `found` returns the finished parts of all arms: parts in the given results, and parts whose stages are finished.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Record:
         return results
 
     def base(self) -> str:
-        """Return the digest of the base that recorded parts of this study belong to; "" without such parts."""
+        """Return the digest of the base to which this study's recorded parts belong; "" if no part is recorded."""
         before = read_results(self._out / RESULTS)
         return before.base if before and before.parts & {*self._found(before)} else ""
 
@@ -105,7 +105,7 @@ class Record:
 
 
 def _with(known: str, mine: str) -> str:
-    """Return the known versions or machines, joined with this one."""
+    """Return the text `known`, a list of versions or machines, with `mine` added."""
     return AND.join(dict.fromkeys([*filter(None, known.split(AND)), mine]))
 
 

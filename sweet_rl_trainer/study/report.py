@@ -42,7 +42,7 @@ QUICK = "quick"
 RIVAL = "rft"
 """The arm with which all others are compared."""
 ZERO_SHOT, WRITES = (0.15, 0.40), 0.80
-"""Range of zero-shot success in which a base is suitable, and minimum success of a base that can write code.
+"""Zero-shot success of a suitable base (a range), and minimum success of a base that can write code.
 
 The minimum applies to dialogues in which the oracle asks.
 """
@@ -133,7 +133,7 @@ def measured(results: Results) -> str:
 
 
 def _stopped(results: Results) -> Iterator[str]:
-    """Yield a sentence that lists the policies whose training stopped early, if there are any."""
+    """Yield a sentence that lists the policies whose training stopped early; yield nothing if no training did."""
     found = [row for row in results.rows if row.stopped is not None]
     if found:
         rows = ", ".join(
@@ -159,7 +159,7 @@ def compared(results: Results) -> str:
 
 
 def separated(results: Results) -> str:
-    """Return the table of success of exchanged arms: alone, and combined with another model that asks or writes."""
+    """Return the table of the success of exchanged arms: alone, and combined with another model that asks or writes."""
     names = [arm.name for arm in ARMS if exchanged(results, arm.name, ORACLE)]
     lines = []
     for name in names:
@@ -232,7 +232,7 @@ def rates(results: Results) -> str:
 
 
 def cost(results: Results) -> str:
-    """Return a table of how long each stage takes."""
+    """Return a table of the time that each stage takes."""
     seconds: dict[str, list[float]] = {}
     for each in results.costs:
         seconds.setdefault(each.stage, []).append(each.seconds)

@@ -1,4 +1,4 @@
-"""The results of a study as plain values: everything its report needs."""
+"""The results of a study, as plain values; they contain everything that the study's report needs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Budget(Struct, frozen=True, kw_only=True):
     dialogues: int
     """Number of dialogues to learn from."""
     candidates: int
-    """Number of single replies sampled at turns of these dialogues, including the answers of a self-teacher."""
+    """Number of replies sampled at turns of these dialogues, including a teacher's answers in self-teaching."""
     critic_steps: int
     """Number of optimizer steps of critics."""
     steps: int
@@ -58,8 +58,10 @@ class Budget(Struct, frozen=True, kw_only=True):
     evaluations: int
     """Number of dialogues on validation tasks that were used to choose the rate, over all seeds."""
     seconds: float
-    """Total seconds of the stages from the base to this policy, without the base. Stages that other rows share are
-    included, but not the choice of the rate."""
+    """Total seconds of the stages after the base that lead to this policy.
+
+    Stages that other rows share are included, but not the choice of the rate.
+    """
 
 
 class Row(Struct, frozen=True, kw_only=True):

@@ -9,8 +9,8 @@ OUT/report/         the report
 Several processes, such as one for each core, can run the same command at the same time: a process postpones a part
 while another process runs one of the part's stages.
 
-A recorded part is not run again, even if another machine recorded it. If further parts must be run, this machine's base
-must have the weights of the base to which the recorded parts belong; otherwise, the run ends with an error.
+A recorded part is not run again, even if another machine recorded it. If further parts must be run, the base on this
+machine must have the same weights as the base of the recorded parts; otherwise, the run ends with an error.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Runner:
         """Name of the part of the study to which the next stages belong, for the console."""
 
     def made(self, last: Stage) -> Path:
-        """Run a stage and those of its dependencies that are not finished, and return the stage's folder.
+        """Run a stage after its unfinished dependencies, and return the stage's folder.
 
         Waits for stages that another process is running.
         """
@@ -88,7 +88,9 @@ class Runner:
 def run(
     name: str, world: World, out: Path, *, seeds: int, only: Sequence[str] = ()
 ) -> Iterator[Results]:
-    """Run a study with `seeds` seeds, of all arms or those in `only`; yield the results after each part and at the end.
+    """Run a study of all arms, or of the arms in `only`, with `seeds` seeds.
+
+    Yield the results so far after each part, and all results at the end.
 
     The results also contain parts that earlier calls finished, for other arms or further seeds. Raises UserError if
     `only` names an unknown arm, or if the folder's results belong to a base with other weights.
@@ -159,7 +161,7 @@ def each_made(left: list[Part], runner: Runner) -> Iterator[Part]:
 
 
 def _blocking(part: Part, runner: Runner) -> Stage | None:
-    """Run a part. Return the stage that another process is running; None if the part is done."""
+    """Run a part, and return None. If another process is running a stage of the part, return this stage instead."""
     runner.part = part.name
     try:
         part.make(runner.made_alone)

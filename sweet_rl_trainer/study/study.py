@@ -1,4 +1,4 @@
-"""The parts of a study: each makes one entry of the results, a `Try`, a `Row` or an `Exchange` (`results`).
+"""The parts of a study. Each part makes one entry of the results: a `Try`, a `Row` or an `Exchange` (`results`).
 
 A part runs the stages that it needs, or reads their results.
 """
@@ -33,7 +33,7 @@ Raises NotMadeError if the output is missing and must not be created now.
 NOTHING_TO_TRAIN_ON = NoPairsError, NothingLeftError, NoScaleError
 """Errors of stages whose dialogues leave nothing to train on."""
 UNTRAINABLE = "untrainable.txt"
-"""Name of the file that marks a policy's folder after such an error; it contains the error."""
+"""Name of the file that marks the folder of a policy that could not be trained; the file contains the error."""
 
 
 class NotMadeError(Exception):
@@ -165,7 +165,7 @@ class Study:
         return policy.folder(self._out) / UNTRAINABLE
 
     def _rate(self, arm: Arm, made: Made) -> float:
-        """Return the best learning rate tried for an arm, or for the arm `rate_of` if set; 0 if no rate was tried."""
+        """Return the best learning rate tried for an arm, or for its `rate_of` if set; 0 if no rate was tried."""
         if arm.rate_of:
             return self._rate(NAMED[arm.rate_of], made)
         seeds = range(self._graph.world.chosen_on)

@@ -12,7 +12,7 @@ def escape(text: str) -> str:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table of Markdown cells; a column whose head ends in a space is right-aligned."""
+    """Return a Markdown table whose cells are Markdown. A column whose head ends in a space is right-aligned."""
     rule = ["--:" if head.endswith(" ") else "---" for head in heads]
     lines = [[head.strip() for head in heads], rule, *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

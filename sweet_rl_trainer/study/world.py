@@ -1,7 +1,7 @@
 """A world: the tasks, the participants of dialogues, and all settings of a study, shipped as `worlds/NAME.toml`.
 
-`[base]` is the recipe of the base model, and `[own]` is a recipe by which the base then learns from its own dialogues.
-`[recipe]` is the recipe that all arms share and modify (`arms`); each seed of the study sets that recipe's seeds.
+`[base]` is the recipe of the base model. `[own]` is a recipe by which the base then learns from its own dialogues.
+`[recipe]` is the recipe that all arms share and modify (`arms`). Each seed of the study sets the seeds of `[recipe]`.
 `like` names another world, which provides the values that a file omits. If the file names a pretrained model, it does
 not inherit the other world's tiny model.
 """
@@ -42,9 +42,9 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     iterations: Count = 3
     """Maximum number of iterations of an arm (`Arm.iterations`)."""
     arms: tuple[str, ...]
-    """Names of the arms (`arms.ARMS`), in the order in which they run; untrained arms come first in any case."""
+    """Names of the arms (`arms.ARMS`), in the order in which they run; but untrained arms always run first."""
     fewer: dict[str, Count] = {}
-    """Maximum numbers of seeds, keyed by arm, for the arms that have fewer seeds than the study."""
+    """Maximum number of seeds for each arm that has fewer seeds than the study, keyed by arm."""
     exchanged: tuple[str, ...] = ()
     """Arms whose policies are also combined with other models (`report.separated`).
 
@@ -58,7 +58,7 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Number of seeds that are used to choose the rates."""
     base: dict[str, Any]
     own: dict[str, Any] = {}
-    """The recipe by which the base learns from its own dialogues before the comparison; empty to skip this."""
+    """The recipe by which the base learns from its own dialogues before the comparison. {} skips this step."""
     recipe: dict[str, Any]
 
     def __post_init__(self) -> None:
@@ -106,7 +106,7 @@ def _tables(name: str) -> dict[str, Any]:
 
 
 def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge tables; values of `above` take precedence over those of `below`."""
+    """Merge tables; values of `above` take precedence over values of `below`."""
     found = {**below, **above}
     for key in below.keys() & above.keys():
         if isinstance(below[key], Mapping) and isinstance(above[key], Mapping):

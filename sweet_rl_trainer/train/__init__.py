@@ -1,1 +1,1 @@
-"""The training: loss, collation, the cache of the reference model, the trainer and its callbacks."""
+"""The training: the loss, the collation, the cache of the reference model's values, the trainer and its callbacks."""

@@ -10,7 +10,7 @@
 | number of turns (GRPO) | as for the reply length |
 | share of dialogues without an answer | above 25%, and for later values also over 10 points above the first value |
 
-The names of values of held-out examples have the prefix `eval_`. The first value is the first one logged.
+The names of held-out examples' values have the prefix `eval_`. A first value is the first logged value with its name.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ UNANSWERED, MORE_UNANSWERED = 0.25, 0.1
 
 
 class Watch:
-    """A monitor of logged values, which stores the first value of each name and returns each alarm once."""
+    """A monitor of logged values. It stores the first value of each name, and returns each kind of alarm only once."""
 
     def __init__(self) -> None:
         self._first: dict[str, float] = {}
@@ -38,7 +38,7 @@ class Watch:
         self._lines = 0
 
     def see(self, values: Mapping[str, Any]) -> list[str]:
-        """Return the alarms that a line of the log raises; leave out kinds of alarms that an earlier line raised."""
+        """Return the alarms that a line of the log raises, except kinds of alarms that an earlier line raised."""
         numbers = {name: each for name, each in values.items() if isinstance(each, int | float)}
         self._first = {**numbers, **self._first}
         found = dict(alarms({**numbers, **self._mean_lengths(numbers)}, self._first))
@@ -49,7 +49,7 @@ class Watch:
     def _mean_lengths(self, numbers: Mapping[str, float]) -> dict[str, float]:
         """Add the lengths in a log line to the means, and return the mean lengths of chosen and rejected replies.
 
-        The means are 0 until they cover `LINES` lines, because they are too noisy before.
+        The means are 0 until they cover `LINES` lines, because means over fewer lines are too noisy.
         """
         self._lines += LENGTHS[0] in numbers
         for name in LENGTHS:

@@ -13,7 +13,7 @@ from sweet_rl_trainer.settings import TrainSettings, require_trackers
 from sweet_rl_trainer.train.sharding import backend, use_cpu
 
 PROJECT = "colbench"
-"""The tracker project for training runs, unless the tracker's environment variable names another."""
+"""The tracker's project for training runs, unless the tracker's environment variable names another project."""
 CHOICE = "choice"
 """The metric for comparing checkpoints of training on pairs; see `Trainer.evaluate`."""
 
@@ -21,9 +21,9 @@ CHOICE = "choice"
 def arguments(settings: TrainSettings, folder: Path, count: int, best: str | None) -> Any:
     """Build transformers' TrainingArguments for `count` examples.
 
-    `best` is the metric for comparing checkpoints; None turns off evaluation. transformers sees a single epoch, in
-    which each "batch" is a whole optimizer step (`collator.Plan`). Raises UserError if a library is not installed, or
-    transformers rejects a value.
+    `best` is the metric for comparing checkpoints; None turns off evaluation. For transformers, the training has a
+    single epoch, in which each "batch" is a whole optimizer step (`collator.Plan`). Raises UserError if a library is
+    not installed, or transformers rejects a value.
     """
     from transformers import TrainingArguments
 
@@ -73,7 +73,7 @@ def arguments(settings: TrainSettings, folder: Path, count: int, best: str | Non
 
 
 def tracked_as(folder: Path) -> dict[str, Any]:
-    """Return the names under which trackers show a run: the project, and the last two parts of the run's path."""
+    """Return the names under which trackers show a run: its project, and the last two parts of the run's path."""
     return {"run_name": "/".join(folder.resolve().parts[-2:]), "project": PROJECT}
 
 

@@ -59,7 +59,10 @@ class LogCheckpoints(TrainerCallback):
 
 
 class LogFile(TrainerCallback):
-    """A callback that writes logged values to a file; a resumed run restores the file from the checkpoint."""
+    """A callback that writes logged values to a file.
+
+    When a run resumes, the callback restores the file from the checkpoint.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -81,7 +84,7 @@ def _line(values: dict[str, Any]) -> bytes:
 
 
 class OnConsole(TrainerCallback):
-    """A callback that shows progress on standard error: a bar in a terminal, or an occasional line elsewhere."""
+    """A callback that shows progress on standard error: as a bar in a terminal, or else as occasional lines."""
 
     def __init__(self) -> None:
         self._console = errors()

@@ -21,7 +21,7 @@ def checkpoints(folder: Path) -> dict[int, Path]:
 
 
 def last_checkpoint(folder: Path) -> Path | None:
-    """Return the latest complete checkpoint; None if the folder has no complete one."""
+    """Return the latest complete checkpoint; None if the folder has no complete checkpoint."""
     return next(reversed(checkpoints(folder).values()), None)
 
 

@@ -1,7 +1,8 @@
-"""The division of examples into optimizer steps and rows, which does not depend on earlier steps.
+"""The division of examples into optimizer steps and rows.
 
-So a resumed run continues exactly where its checkpoint ended. Every process can also compute the rows of all processes,
-so that all processes get the same number of rows, of about the same length.
+The division does not depend on earlier steps, so a resumed run continues exactly where its checkpoint ended. Every
+process can also compute the rows of all processes, so that all processes get the same number of rows, of about the same
+length.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Packed(Struct, frozen=True, kw_only=True):
 
     row: Row
     reference: Tensor
-    """[count]: Σ w log π_ref of each trajectory in the row; empty for successes and for value models."""
+    """Σ w log π_ref of each trajectory in the row, [count]; empty for successes and for value models."""
     names: tuple[str, ...]
     """Names of the row's examples, in order."""
     counts: bool = True
@@ -46,7 +47,7 @@ class Step(Struct, frozen=True, kw_only=True):
 
     rows: list[Packed]
     size: int
-    """Number of examples in the step, over all processes; the sum of their losses is divided by this number."""
+    """Number of examples in the step, over all processes. The sum of the examples' losses is divided by this number."""
     tokens: int
     """Number of tokens in these examples."""
     names: tuple[str, ...]
@@ -54,7 +55,7 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 def group(example: PairExample | Side) -> Group:
-    """Return the sequences of an example, to be kept in one row; in a pair, the chosen sequences come first."""
+    """Return the sequences of an example, which must stay in one row. In a pair, the chosen sequences come first."""
     if isinstance(example, PairExample):
         return [example.chosen.examples, example.rejected.examples]
     return [example.examples]
@@ -66,7 +67,7 @@ def imitated(example: PairExample | Side) -> bool:
 
 
 def name(example: PairExample | Side) -> str:
-    """Return the name of an example for messages, made of the names of its trajectories."""
+    """Return the name by which messages call an example: the names of its trajectories."""
     if isinstance(example, PairExample):
         return f"{example.chosen.trajectory} over {example.rejected.trajectory}"
     return example.trajectory
@@ -97,7 +98,7 @@ class Packer:
         self._budget = row_budget(groups, settings.row_tokens)
 
     def tokens(self, numbers: Sequence[int]) -> int:
-        """Return the number of tokens that the examples with these numbers occupy once they are packed."""
+        """Return the number of tokens that the examples with these numbers occupy after packing."""
         return sum(self._lengths[number] for number in numbers)
 
     def bins(self, numbers: Sequence[int], *, seed: int) -> list[tuple[list[int], bool]]:
@@ -143,7 +144,7 @@ class Packer:
 
 
 class Plan(Dataset[Step]):
-    """The optimizer steps of a run; the last step of an epoch may have fewer examples than the others."""
+    """The optimizer steps of a run; the last step of an epoch may have fewer examples than the other steps."""
 
     def __init__(self, packer: Packer, settings: TrainSettings) -> None:
         self._packer = packer

@@ -34,7 +34,7 @@ MEASURED = (
     "turns",
     "unanswered",
 )
-"""Names of the values in a summary, in order; the entropies of turns follow them."""
+"""Names of the values in a summary, in order. The entropies of turns follow these values."""
 
 
 class Range(Struct, frozen=True, kw_only=True):

@@ -26,7 +26,7 @@ from sweet_rl_trainer.model.vision import unpadded
 from sweet_rl_trainer.settings import Score
 
 Reader = Callable[[nn.Module, Any, Row], Tensor]
-"""A function of a model, its configuration and a row that returns a number for each weighted token, [N] in float32."""
+"""A function from a model, its configuration and a row to a number for each weighted token, [N] in float32."""
 
 
 def row_logprobs(model: nn.Module, config: Any, row: Row) -> Tensor:
@@ -49,7 +49,7 @@ def row_values(model: nn.Module, config: Any, row: Row) -> Tensor:
 
 
 READERS: dict[Score, Reader] = {"log-ratio": row_logprobs, "value": row_values}
-"""The functions that compute the summands of a score, by kind."""
+"""For each kind of score, the function that computes the score's summands."""
 
 
 def scores(row: Row, values: Tensor, reference: Tensor | float) -> Tensor:
@@ -71,7 +71,10 @@ def imitated(row: Row) -> Tensor:
 
 
 class PairLosses(Struct, frozen=True, kw_only=True):
-    """The losses of P pairs; each field is [P]. A step's loss is the mean of `losses` over all pairs of the step."""
+    """The losses of P pairs; each field has the shape [P].
+
+    A step's loss is the mean of `losses` over all pairs of the step.
+    """
 
     losses: Tensor
     """The loss L, with gradients."""

@@ -1,9 +1,8 @@
 """Measures of replies in addition to the loss: their lengths, the KL to the reference, and entropy by turn.
 
 They cover only the tokens with a nonzero weight: the tokens that the agent wrote, except in turns that a method leaves
-out.
-With `likelihood_over = "everything"`, a `Row` also lists tokens of the system and the human, which contribute only to
-the NLL.
+out. With `likelihood_over = "everything"`, a `Row` also lists tokens of the system and the human, which contribute only
+to the NLL.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ class EntropyByTurn:
 
     @staticmethod
     def means(sums: Tensor) -> dict[str, float]:
-        """Return `entropy` (the mean over all tokens) and, for several turns, `entropy_turn_1` …; {} without tokens."""
+        """Return `entropy` (the mean over all tokens) and, for several turns, `entropy_turn_1` …; {} for 0 tokens."""
         totals, counts = sums.tolist()
         if not sum(counts):
             return {}

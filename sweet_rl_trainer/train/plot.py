@@ -21,7 +21,7 @@ COLUMNS = 3
 MANY = 30
 """Minimum number of points for which a line shows a running mean, with the values faintly behind it."""
 FLAT = 0.05
-"""The minimum range of an axis, as a share of the largest absolute value on it."""
+"""The minimum range of an axis, as a share of the largest absolute value on the axis."""
 WINDOW = 20
 """Maximum number of points in a running mean."""
 

@@ -1,7 +1,7 @@
-"""A model's values of token sequences, such as the reference model's log-probabilities, computed once and kept on disk.
+"""A cache on disk for a model's values of token sequences, such as the reference model's log-probabilities.
 
 Training needs one number per trajectory from the reference model: Σ w log π_ref. Ranking also needs such numbers from
-critics: Σ w log π_θ or, from a value model, Σ w v. A number is found by everything that it depends on: the model's
+critics: Σ w log π_θ or, from a value model, Σ w v. A number is looked up by everything that it depends on: the model's
 files (MODEL, a digest), the arithmetic (PRECISION, see `arithmetic`), and a hash of the token IDs, the token weights
 and the digests of pictures (`content_key`). Texts, tokenizers and file names do not matter, so any run with the same
 inputs finds the number.
@@ -43,7 +43,7 @@ from sweet_rl_trainer.settings import LoraSettings, TrainSettings
 Kind = Literal["sum", "value"]
 """Kind of value: Σ w log π ("sum"), or Σ w v of a value model ("value")."""
 NAMES: dict[Kind, str] = {"sum": "log-probabilities", "value": "values"}
-"""The name of what is summed, for the console and messages."""
+"""The name of the summed quantity, for the console and messages."""
 
 
 def content_key(parts: Parts, kind: Kind) -> str:
@@ -86,7 +86,8 @@ class ReferenceCache:
     def __init__(self, folder: Path, *, model: str, precision: str, writer: int = 0) -> None:
         """Open the cache.
 
-        `model` is the model's digest, `precision` the `arithmetic`, and `writer` the number of this process.
+        `model` is the model's digest, `precision` is the name from `arithmetic`, and `writer` is the number of this
+        process.
 
         Raises DataError, which names the file and line, if an entry is damaged.
         """
@@ -146,7 +147,7 @@ class ReferenceCache:
                         advance()
 
     def _missing(self, groups: Sequence[Group], kind: Kind) -> list[list[Parts]]:
-        """Return, by group, the trajectories whose values are missing, each only once; leave out empty groups."""
+        """Return the trajectories whose values are missing, by group; leave out repetitions and empty groups."""
         seen = set(self._values)
         missing = []
         for group in groups:

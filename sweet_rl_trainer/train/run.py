@@ -1,4 +1,4 @@
-"""A training run in a folder. The run starts in a new or empty folder, and resumes in the folder of the same run.
+"""A training run in a folder. A run starts in a new or empty folder, and resumes in its own folder.
 
 FOLDER/run.json          the definition: settings, adapters, digests of all examples and of the initial model
 FOLDER/checkpoint-STEP/  transformers' checkpoints
@@ -146,7 +146,7 @@ def digest(examples: Examples) -> str:
 
 
 def open_folder(folder: Path, record: Struct) -> Path | None:
-    """Compare `record` with the folder's record, or write it for a new run. Return the last checkpoint, if any.
+    """Compare `record` with the folder's record or, for a new run, write `record`. Return the last checkpoint, if any.
 
     Raises UserError if the folder's run has another record, if its `run.json` is damaged, or if the folder contains
     other files but no run.

@@ -21,7 +21,7 @@ class Scorer:
 
     cache: ReferenceCache
     logprobs: Callable[[Row], Tensor]
-    """The log-probabilities or values of the tokens that count in a row (`loss.READERS`)."""
+    """A function that returns the log-probabilities or values of the weighted tokens in a row (`loss.READERS`)."""
     share: bool
     """True if a common prefix of sequences in a row is computed only once."""
     score: Score = "log-ratio"

@@ -1,8 +1,8 @@
 """Models sharded over processes: FSDP2 and DeepSpeed's ZeRO-3, as requested from `accelerate launch`.
 
-Both shard a model that was loaded whole. Weights are transferred and gradients are summed in float32. As with one
-process, the trainer sets the precision of matrix products (`TrainSettings.precision`), so the initial model equals its
-reference.
+Both shard a model that was loaded whole. Weights are transferred and gradients are summed in float32. As in a
+run with one process, the trainer sets the precision of matrix products (`TrainSettings.precision`), so the initial
+model equals its reference.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import torch
 
 
 def use_cpu() -> bool:
-    """Return True if accelerate must be told to use CPUs; DeepSpeed detects its device itself."""
+    """Return True if accelerate must be told to use CPUs; DeepSpeed itself detects the device."""
     return not torch.accelerator.is_available() and not _asked("ACCELERATE_USE_DEEPSPEED")
 
 
@@ -25,7 +25,10 @@ def backend() -> str | None:
 
 
 def share_on_cpu(accelerator: Any) -> None:
-    """Turn on FSDP2 on CPUs if it was requested. accelerate alone would silently train a whole copy in each process."""
+    """Turn on FSDP2 on CPUs if it was requested.
+
+    Without this call, accelerate would silently train a whole copy of the model in each process.
+    """
     from accelerate import PartialState
     from accelerate.utils import DistributedType, FullyShardedDataParallelPlugin
 

@@ -45,7 +45,7 @@ from sweet_rl_trainer.train.reference_cache import ReferenceCache
 from sweet_rl_trainer.train.sharding import share_on_cpu
 
 TIE = 1e-6
-"""The weight of the held-out loss in the choice of a checkpoint, so small that it only breaks ties of the accuracy."""
+"""The weight of the held-out loss in the choice of a checkpoint, so small that it only breaks ties in accuracy."""
 STEP = "step"
 """The only key of the `inputs` that transformers' Trainer passes to `training_step`."""
 
@@ -55,8 +55,9 @@ class Trainer(BaseTrainer):
 
     A value model is trained on pairs. A causal language model is trained on pairs if `reference` is given, otherwise on
     successes. If there are `held_out` examples, they are evaluated before each checkpoint, and the best checkpoint
-    becomes the final model: for pairs, the one with the highest accuracy, then the lowest loss; for successes, the one
-    with the lowest NLL. `patience` considers only the accuracy or the NLL, not the loss that breaks ties.
+    becomes the final model. For pairs, the best checkpoint has the highest accuracy and, among equals, the lowest loss.
+    For successes, it has the lowest NLL. `patience` considers only the accuracy or the NLL, not the loss that breaks
+    ties.
 
     The tokenizer is saved with each checkpoint. `pixels` computes the pixel values of the examples' pictures. Raises
     UserError if the model or the settings would give wrong values.
@@ -178,8 +179,8 @@ class Trainer(BaseTrainer):
     def training_step(self, model: nn.Module, inputs: dict[str, Any], *_: Any, **__: Any) -> Tensor:
         """Compute the gradients of the mean loss over the step's examples.
 
-        Processes sum their gradients after the last row; with FSDP, after each row, so that the gradients stay sharded.
-        Raises UserError, which names the examples, if their loss is not finite.
+        Processes sum their gradients after the last row. With FSDP, they sum the gradients after each row, so that the
+        gradients stay sharded. Raises UserError, which names the examples, if their loss is not finite.
         """
         model.train()
         step: Step = inputs[STEP]
@@ -318,7 +319,7 @@ def _only(steps: list[Step]) -> dict[str, Step]:
 
 
 def _count(sums: dict[str, Tensor], metrics: dict[str, Tensor], counts: bool) -> None:
-    """Add, for each measure of a row, the sum and the number of its values; add zeros if `counts` is false."""
+    """Add, for each measure of a row, the sum and the number of its values to `sums`; add 0 if `counts` is false."""
     for name, values in metrics.items():
         added = torch.stack([values.float().sum(), values.new_tensor(len(values)).float()])
         sums[name] = sums.get(name, 0) + counts * added

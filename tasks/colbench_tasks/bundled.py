@@ -39,7 +39,7 @@ class Frozen(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     families: dict[str, int]
     """The version of each family by name. The tasks are drawn from the families in this order."""
     floors: dict[str, dict[str, float]] = {}
-    """Scores of the bundled agents that ask nothing, by agent and metric: means over all tasks of the set."""
+    """Scores of the bundled agents that ask nothing, by agent and metric. Each score is a mean over all tasks."""
 
 
 SETS = {

@@ -31,17 +31,17 @@ class Option(Struct, frozen=True):
     code: str = "$value"
     """The code that replaces the decision's placeholder; it may contain the placeholders of earlier decisions.
 
-    If the placeholder has a line of its own, the code may have many lines or none."""
+    If the placeholder has a line of its own, the code may have any number of lines, even none."""
     values: tuple[Value, ...] = ()
     """The values from which `$value` is drawn, the usual one first; empty if the option has no value."""
 
     def choices(self) -> tuple[Choice, ...]:
-        """Return one choice for each value of the option; without values, one choice whose value is None."""
+        """Return one choice for each value of the option; if it has none, return one choice with the value None."""
         return tuple(Choice(option=self, value=value) for value in self.values or (None,))
 
 
 class Choice(Struct, frozen=True, kw_only=True):
-    """An option of a decision and, if the option has values, one of them."""
+    """An option of a decision and, if the option has values, one of its values."""
 
     option: Option
     value: Value | None = None

@@ -1,4 +1,4 @@
-"""Task files in ColBench's own schema: Parquet, and JSON lines, also compressed by gzip.
+"""Task files in ColBench's own schema: Parquet, JSON lines, or JSON lines compressed by gzip.
 
 The source is `file:PATH`, or the path alone if it ends in `.parquet` or `.gz`.
 """

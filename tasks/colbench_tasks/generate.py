@@ -1,4 +1,4 @@
-"""Generation of a family's tasks from a seed. Every task is verified: each decision changes the output of some call."""
+"""Generation of a family's tasks from a seed. In every task, each decision changes the output of at least one call."""
 
 from __future__ import annotations
 
@@ -81,11 +81,11 @@ def stream(
     """Yield the first `number` tasks of a family for a seed; no two have the same request or design.
 
     `difficulty` is the minimum number of decisions to hide in each task (see `hide`). By default, it is drawn for each
-    task, from `FEWEST_HIDDEN` to the number of the family's decisions (a family with fewer decisions hides all). A
-    design is skipped if `prove` does not find ten calls that verify it. Raises GeneratorError before the first task if
-    the family has too few designs. Raises GeneratorError later if most attempts, or the last `FRUITLESS` attempts,
-    yield no new task. This later error contains the message of the last attempt that raised GeneratorError. If no
-    attempt raised GeneratorError, the message is that designs repeat.
+    task, from `FEWEST_HIDDEN` to the number of the family's decisions. If the family has fewer than `FEWEST_HIDDEN`
+    decisions, all are hidden. A design is skipped if `prove` does not find ten calls that verify it. Raises
+    GeneratorError before the first task if the family has too few designs. Raises GeneratorError later if most
+    attempts, or the last `FRUITLESS` attempts, yield no new task. This later error contains the message of the last
+    attempt that raised GeneratorError. If no attempt raised GeneratorError, the message is that designs repeat.
     """
     designs_there = prod(len(d.choices()) for d in family.decisions) * share(split_of(seed))
     if number > designs_there:
@@ -152,7 +152,10 @@ def _draft(random: Random, family: Family, split: Split, difficulty: int | None)
 
 
 def _says(random: Random, theme: Theme, choice: Choice, hidden: bool) -> str:
-    """Return a sentence that states a choice: a random wording if `hidden`, else the first wording (the clearest)."""
+    """Return a sentence that states a choice.
+
+    The wording is random if `hidden`. Otherwise, it is the first wording, which is the clearest.
+    """
     wordings = choice.option.says
     return statement(random.choice(wordings) if hidden else wordings[0], theme, choice)
 
@@ -182,7 +185,7 @@ def _key(family: Family, design: Design) -> str:
 
 
 def hide(random: Random, family: Family, number: int) -> frozenset[str]:
-    """Draw `number` decisions to hide. Draw more, up to all, if guesses would be right too often (`GUESSED`)."""
+    """Draw `number` decisions to hide, or more (up to all) if guesses would be right too often (`GUESSED`)."""
     for size in range(number, len(family.decisions)):
         groups = [
             group

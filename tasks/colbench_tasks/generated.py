@@ -40,9 +40,9 @@ INSTALLED: Mapping[str, Mapping[str, Family | Kind]] = {
     Family.domain: FAMILIES,
     Kind.domain: PAGES,
 }
-"""The families of backend tasks and the kinds of pages, by domain and name."""
+"""The installed families of backend tasks, and the kinds of pages, each by name; the outer key is the domain."""
 Make = Callable[[int], Iterator[Task]]
-"""A function that generates the given number of tasks of one family or kind of page."""
+"""A function that takes a number of tasks, and generates this number of tasks of one family or kind of page."""
 
 
 class Query(Struct, frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ class Query(Struct, frozen=True, kw_only=True):
 
     number: int = 100
     difficulty: int | None = None
-    """Minimum number of decisions that each backend task hides; None: the minimum varies between tasks."""
+    """Minimum number of decisions that each backend task hides; None for a minimum that varies between tasks."""
     families: tuple[str, ...] = ()
     """The families from which tasks are drawn, in this order; empty: all installed families with enough decisions."""
 
@@ -81,8 +81,8 @@ def make(domain: str, seed: str, query: Query, source: str) -> list[Task]:
     The families alternate: the first task of each family, then the second task of each, and so on.
 
     Raises ValueError if a listed family does not exist or has too few decisions for the difficulty, if all families
-    have too few, or if pages are requested with a difficulty. Raises UserError if a family cannot be loaded, and
-    GeneratorError if a family cannot make a valid task or has fewer tasks than requested.
+    have too few decisions, or if pages are requested with a difficulty. Raises UserError if a family cannot be loaded,
+    and GeneratorError if a family cannot make a valid task or has fewer tasks than requested.
     """
     makers = _pages(seed, query) if domain == Kind.domain else _functions(seed, query)
     each = -(-query.number // len(makers))

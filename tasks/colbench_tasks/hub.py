@@ -1,4 +1,4 @@
-"""Access to files of the Hugging Face Hub at a pinned commit, with clear errors if they are unavailable.
+"""Access to files of the Hugging Face Hub at a pinned commit, with clear errors for unavailable files.
 
 Without a network, the Hub's client retries for half a minute and logs each attempt. Therefore, if a file is not
 cached, this module sends the Hub one request with a timeout before it downloads anything. The user's settings are
@@ -89,7 +89,7 @@ def reach(repository: str, commit: str) -> Iterator[None]:
 
 
 def local_folder() -> Path | None:
-    """Return the folder that COLBENCH_OFFICIAL_DIR names; None if the variable is not set or empty.
+    """Return the folder that COLBENCH_OFFICIAL_DIR names; None if the variable is unset or empty.
 
     Raises UserError if the folder does not exist.
     """
@@ -115,7 +115,10 @@ def _snapshots(repository: str) -> Path:
 
 
 def _cached(repository: str, commit: str, file: str) -> Path | None:
-    """Return the cached file of the pinned commit or, offline, of the branch `BRANCH`; None if it is not cached."""
+    """Return a cached file, from the pinned commit if possible; None if no suitable file is cached.
+
+    Offline, a file from the branch `BRANCH` is also suitable.
+    """
     found = sorted(_snapshots(repository).glob(f"{commit}*/{file}"))
     if found or not _offline():
         return found[0] if found else None
@@ -153,7 +156,10 @@ def _offline() -> bool:
 
 @contextmanager
 def _reasons() -> Iterator[None]:
-    """Convert the Hub client's errors, whose classes vary by version, to UnreachableError; pass ColBench's own on."""
+    """Convert the Hub client's errors to UnreachableError, because the classes of these errors vary by version.
+
+    ColBench's own errors pass unchanged.
+    """
     try:
         yield
     except (ColBenchError, UnreachableError):
@@ -171,7 +177,7 @@ def _reason(cause: Exception) -> str:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Limit the log of the Hub's client to errors inside the context."""
+    """Limit the log of the Hub's client to errors until the context ends."""
     client = logging.getLogger("huggingface_hub")
     level = client.level
     client.setLevel(logging.ERROR)

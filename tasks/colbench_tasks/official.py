@@ -7,7 +7,7 @@ build one Arrow table from rows whose types may differ.
 
 The dataset has no frontend tasks; the paper takes them from WebSight. `official:frontend/test` reads
 `frontend_tasks/test.jsonl` in the local folder (see below). The paper's released code writes this file. If it is
-missing, `official:frontend/test` is the same as `websight:test`. The same applies to `train`.
+missing, `official:frontend/test` is the same as `websight:test`. `official:frontend/train` works in the same way.
 
 The environment variable COLBENCH_OFFICIAL_DIR may name a local folder with all these files, also as `.jsonl.gz` or
 `.parquet`. `colbench_tasks.trajectories` reads the dataset's training dialogues.
@@ -92,8 +92,8 @@ def task_of(fields: dict[str, Any], schema: type[BackendRow] | type[FrontendRow]
 def find(file: str) -> Path:
     """Return the path of an official file.
 
-    If COLBENCH_OFFICIAL_DIR is set, the file must be in that folder. Otherwise, it is in the Hub's cache, and is
-    downloaded first if it is missing there. Raises UserError, which says how to get the file, if the file is not
+    If COLBENCH_OFFICIAL_DIR is set, the file must be in that folder. Otherwise, the path is in the Hub's cache, and the
+    file is downloaded first if the cache lacks it. Raises UserError, which says how to get the file, if the file is not
     available.
     """
     path = local(file)
@@ -112,7 +112,7 @@ def find(file: str) -> Path:
 
 
 def local(file: str) -> Path | None:
-    """Return the file in COLBENCH_OFFICIAL_DIR, in any of the `FORMS`; None if the file or the variable is missing.
+    """Return the file in COLBENCH_OFFICIAL_DIR, in any of the `FORMS`; None if the file or the variable does not exist.
 
     Raises UserError if the variable names a folder that does not exist.
     """

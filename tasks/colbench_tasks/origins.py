@@ -1,4 +1,4 @@
-"""Functions that describe the origin of a task set for its datasheet: entry points of the group `colbench.origins`."""
+"""Functions that describe a task set's origin for its datasheet. They form the entry-point group `colbench.origins`."""
 
 from __future__ import annotations
 

@@ -10,7 +10,10 @@ MANY = 500
 
 
 def shown(tasks: Iterable[Task], number: int, source: str) -> Iterable[Task]:
-    """Yield the tasks. If there are more than `MANY` and standard error is a terminal, show a bar with the source."""
+    """Yield the tasks.
+
+    If there are more than `MANY` tasks and standard error is a terminal, show a progress bar that names the source.
+    """
     if number <= MANY:
         return tasks
     from rich.console import Console

@@ -26,7 +26,7 @@ IMPOSTORS = {
     b"<": "a web page, not data: fetch the file itself",
     b"PK": "a ZIP archive: unpack it",
 }
-"""Files that are often found in place of the data, by their first bytes, with a description and the fix."""
+"""Descriptions of files that often stand in place of the data, each with the fix, by the file's first bytes."""
 AGAIN = "fetch the file again"
 
 Made = TypeVar("Made")

@@ -50,7 +50,7 @@ class WebSightRow(Struct, frozen=True, kw_only=True):
 class MessageRow(Struct, frozen=True, kw_only=True):
     """A message of a recorded dialogue.
 
-    In the agent's messages, `input` is the sampler's prompt and `output` its completion; see
+    In the agent's messages, `input` is the sampler's prompt and `output` is the sampler's completion; see
     `colbench_tasks.trajectories.RecordedTurn`.
     """
 

@@ -1,4 +1,4 @@
-"""The official dialogues for training: 15,000 by Llama-3.1-8B-Instruct, three for each of 5,000 tasks.
+"""The official training dialogues: 15,000 dialogues of Llama-3.1-8B-Instruct, three for each of 5,000 tasks.
 
 `official_trajectories()` reads them one by one from the file of the official dataset (436 MB), which
 `colbench_tasks.official` finds; `read_trajectories` reads any file in that schema. The dialogues of a task are not
@@ -28,7 +28,7 @@ class RecordedTurn(Struct, frozen=True, kw_only=True):
     prompt: str
     """The sampler's whole prompt, with the chat template applied; empty if the prompt was not recorded."""
     raw: str
-    """The completion, without the end-of-sequence token; equal to `said` if the completion was not recorded."""
+    """The completion without the end-of-sequence token. If the completion was not recorded, this text equals `said`."""
     said: str
     """The part of the reply that the human saw."""
     human: str | None
@@ -44,7 +44,7 @@ class Trajectory(Struct, frozen=True, kw_only=True):
     answer: str
     """The answer; empty if the agent gave none."""
     reward: float | None
-    """The reward in the file, from the scorer that the paper's authors released; None if the file has none."""
+    """The reward in the file, computed by the scorer that the paper's authors released; None if the file lacks it."""
     place: str
     """The file and the number of its line or row, for error messages."""
 

@@ -8,8 +8,8 @@ earlier rows and many of the pictures.
 
 `websight:PATH` takes every row of a local file (Parquet or JSON lines) or of a folder of Parquet files.
 
-A row's `llm_generated_idea` is the request; its `text` is the page. The random Unsplash pictures, which are no longer
-served, are replaced by the fixed URL that the official rows have.
+A row's `llm_generated_idea` is the request; its `text` is the page. The random Unsplash pictures are not served any
+more, so they are replaced by the fixed URL that the official rows have.
 """
 
 from __future__ import annotations

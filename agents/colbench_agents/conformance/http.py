@@ -163,7 +163,7 @@ class HTTPRules:
                 raise AgentError(f"when an id was used a second time: {cause}") from cause
 
     async def _several(self) -> None:
-        """Check two concurrent dialogues: start both, and then request a reply in each."""
+        """Check two concurrent dialogues: start both dialogues before requesting a reply in either of them."""
         if not self._known.concurrent:
             self._findings.spare(SEVERAL, NOT_CONCURRENT)
             return

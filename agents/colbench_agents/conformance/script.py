@@ -1,4 +1,4 @@
-"""Code shared by the rules for HTTP and for stdio: messages to send, checks of replies, findings for each rule."""
+"""Code shared by the rules for HTTP and the rules for stdio: messages to send, checks of replies, and findings."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ FIXES = {
 
 
 class Findings:
-    """The results of the checks, by the rule's name; a rule is checked when its result is first requested."""
+    """The results of the checks, by the name of the rule. A rule is checked when its result is first requested."""
 
     def __init__(self) -> None:
         self._found: dict[str, AgentError | EndpointError | str | None] = {}
@@ -60,7 +60,7 @@ class Findings:
 
     @contextmanager
     def about(self, rule: str) -> Iterator[None]:
-        """Record a failure in the `with` block as a violation of `rule`; a later success does not undo it."""
+        """Record an error in the `with` block as a violation of `rule`. A later success does not remove the record."""
         try:
             yield
         except (AgentError, EndpointError) as reason:
@@ -79,7 +79,7 @@ class Findings:
     def rule(
         self, name: str, work: Callable[[], Awaitable[None]], *, where: str, **more: Any
     ) -> Rule:
-        """Return the rule `name`, which `work` checks. If several rules have the same `work`, it runs only once.
+        """Return the rule `name`, which `work` checks. If several rules have the same `work`, `work` runs only once.
 
         `where`: the rule's section in docs/agent-protocol.md. `more`: further fields of the `Rule`.
         """
@@ -149,7 +149,7 @@ def named(answer: Reply, *asked: Scripted) -> None:
 
 
 def same(first: Ready, again: Ready) -> None:
-    """Raise AgentError if two of the agent's descriptions of itself differ."""
+    """Raise AgentError if the agent's second description of itself differs from the first."""
     for field in first.__struct_fields__:
         before, now = getattr(first, field), getattr(again, field)
         if before != now:

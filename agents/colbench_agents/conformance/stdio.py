@@ -207,7 +207,7 @@ class StdioRules:
 
 
 class Wire(Program):
-    """A program whose output lines are queued unchecked; the caller decides which ones are unexpected."""
+    """A program whose output lines are queued without a check; the caller decides which lines are unexpected."""
 
     async def spawn(self) -> None:
         """Start the program, and read its output."""
@@ -216,7 +216,10 @@ class Wire(Program):
         self._listening = asyncio.create_task(self._listen())
 
     async def stop(self, *, at_once: bool = False) -> None:
-        """Stop the program and all processes that it started; unless `at_once` is set, give it time to exit first."""
+        """Stop the program and all processes that it started.
+
+        Unless `at_once` is set, first give the program time to exit.
+        """
         self._listening.cancel()
         await asyncio.wait([self._listening])
         draining = asyncio.create_task(self._drain())
@@ -239,7 +242,8 @@ class Wire(Program):
     async def answer(self, within: float) -> bytes:
         """Return the program's next line.
 
-        Raises AgentError if the line does not come in time, or if the program ends or closes its standard input.
+        Raises AgentError if the line does not come in time, if the program ends, or if it has closed its standard
+        input.
         """
         try:
             async with asyncio.timeout(within):
@@ -254,8 +258,8 @@ class Wire(Program):
     async def silent(self, when: str, *, or_end: bool = False) -> None:
         """Raise AgentError if the program writes something or ends within `QUIET` seconds.
 
-        `when`: the moment in words, for the error message, such as "before a dialogue". With `or_end`, the program may
-        end.
+        `when`: the current moment in words, for the error message, such as "before a dialogue". With `or_end`, the
+        program may end without an error.
         """
         lines: list[bytes] = []
         try:
@@ -274,7 +278,7 @@ class Wire(Program):
     async def end(self, when: str) -> None:
         """Close the program's standard input. Raises AgentError if the program does not exit by itself.
 
-        `when`: the moment in words, for the error message, such as "in the middle of a dialogue".
+        `when`: the current moment in words, for the error message, such as "in the middle of a dialogue".
         """
         self.close()
         if not await self.ended(EXIT_GRACE):
@@ -283,7 +287,7 @@ class Wire(Program):
             )
 
     async def _held_back(self) -> str:
-        """Close the program's input. Return a note if the missing message arrives only now, else ""."""
+        """Close the program's standard input. Return a note if this makes the missing message arrive, else ""."""
         self.close()
         with suppress(TimeoutError, AgentError):
             await self._next(EXIT_GRACE)

@@ -1,8 +1,8 @@
 """The designer: a rule-based agent that starts from a template and applies the human's comments by rules.
 
-It knows web pages in general, but uses neither the bundled pages nor their generator. It keeps the page as a list of
-elements with positions (`Thing`). A sentence of the human that asks for a change becomes a *wish*, which changes this
-list.
+The designer knows web pages in general, but uses neither the bundled pages nor their generator. It keeps the page as a
+list of elements with positions (`Thing`). Each sentence of the human that asks for a change becomes a *wish*, which
+changes this list.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CONTENT = "That is what I have in mind"
 
 
 class Designer:
-    """An agent that shows a page in each turn. Its answer is the first page that satisfies the human, or the last."""
+    """An agent that shows a page in each turn. The answer is the first page that satisfies the human, else the last."""
 
     domains = (FRONTEND,)
 

@@ -48,7 +48,7 @@ LONG_WORDS = ("and", "their", "services", "excellence", "professional", "respons
 def apply(wish: Wish, page: Page) -> None:  # noqa: ARG001 - the registered functions use it
     """Change the page as wished.
 
-    A wish to change a thing that is not found has no effect, except that `Recolored` then colors the area nearest to
+    If the thing to change is not found, the wish has no effect. Exception: `Recolored` then colors the area nearest to
     the wish's place.
     """
     raise TypeError(type(wish).__name__)
@@ -72,7 +72,7 @@ def _(wish: Missing, page: Page) -> None:
 
 
 def _back(page: Page) -> None:
-    """Move the largest picture to the background, if there is no background picture yet."""
+    """Turn the largest picture into a background picture, unless the page already has a background picture."""
     pictures = [one for one in page.contents if one.kind == "picture"]
     if pictures and not any(one.backdrop for one in page.things):
         page.make_backdrop(max(pictures, key=lambda one: one.width * one.height))
@@ -120,8 +120,8 @@ def _whole(text: str) -> str:
 def withdraw(page: Page, wish: Missing) -> bool:
     """Remove the texts that an equal, earlier wish inserted, and return True if this wish must be applied again.
 
-    Return False if the wish is already fulfilled: it names no text, and the page has a thing of the wished kind and
-    size.
+    Return False if the wish is already fulfilled: the wish names no text, and the page has a thing of the wished kind
+    and size.
     """
     for text in wish.texts:
         there = by_text(page, text, wish.kind)
@@ -336,5 +336,5 @@ def _(wish: Height, page: Page) -> None:
 
 
 def _lowest(page: Page, above: float) -> float:
-    """Return the lowest bottom edge among the contents that begin above the vertical position `above`."""
+    """Return the position of the lowest bottom edge of all contents that begin above the vertical position `above`."""
     return max((one.bottom for one in page.contents if one.y < above), default=0)

@@ -13,9 +13,9 @@ WRONG_SIDE = 400
 def by_text(page: Page, text: str, kind: BlockKind | None = None) -> Thing | None:
     """Return the thing whose text equals the quoted text or begins with it; None if no text fits.
 
-    A quoted beginning counts only if it has more than 20 characters or ends in `…`. A thing with an equal text is
-    preferred to a thing whose text only begins so. Among things that fit equally well, a thing of the kind `kind` is
-    preferred.
+    A text that only begins with the quoted text counts only if the quoted text has more than 20 characters or ends in
+    `…`. Things with an equal text are preferred to all others. Among things that fit equally well, a thing of the kind
+    `kind` is preferred.
     """
     ranked = [(_fit(thing, text, kind), thing) for thing in page.contents]
     rank, best = max(ranked, key=lambda pair: pair[0], default=(0, None))

@@ -18,7 +18,10 @@ WIDE = 1200
 
 
 def insert(page: Page, new: Sequence[Thing], place: Place, ground: str | None = None) -> None:
-    """Insert things side by side at a place; `ground` is the background color that the things need (None: any)."""
+    """Insert things side by side at a place.
+
+    `ground`: the background color that the things need; None if any color will do.
+    """
     anchor = by_text(page, place.anchor) if place.anchor else None
     beside = anchor is not None and place.relation in ("left", "right")
     home = None if beside else _home(page, anchor, ground)
@@ -120,7 +123,10 @@ def _head(page: Page, anchor: Thing, ground: str | None) -> float:
 
 
 def _line(new: Sequence[Thing], anchor: Thing, y: float) -> None:
-    """Arrange things in a row at `y`, as wide as the anchor if the anchor is a wide text or heading, else page-wide."""
+    """Arrange things in a row at the vertical position `y`.
+
+    The row is as wide as the anchor if the anchor is a wide text or heading, else as wide as the page.
+    """
     left, width, align = anchor.x, anchor.width, anchor.align
     if anchor.kind not in ("heading", "text") or width < COLUMN:
         left, width, align = MARGIN, WIDTH - 2 * MARGIN, "left"

@@ -1,6 +1,6 @@
 """Sizes of text, which are computed because the designer sees no picture of its page.
 
-Widths are those of Helvetica and metric-compatible fonts, in thousandths of the font size.
+The widths of characters are those in Helvetica and metric-compatible fonts, in thousandths of the font size.
 """
 
 from __future__ import annotations

@@ -105,12 +105,12 @@ class Page(Struct, kw_only=True):
         return area.background or self.background if area else self.background
 
     def add(self, thing: Thing) -> None:
-        """Add a thing to the page. Areas and backdrops are behind all contents, and larger ones are further back."""
+        """Add a thing to the page. Areas and backdrops are behind all contents, the largest of them furthest back."""
         self.things.append(thing)
         self.things.sort(key=_depth)
 
     def make_backdrop(self, picture: Thing) -> None:
-        """Turn a picture into a backdrop. Everything below the picture moves up, by the picture's height, onto it."""
+        """Turn a picture into a backdrop. Everything below the picture moves up by its height, onto the picture."""
         below = [one for one in self.below(picture.bottom) if one is not picture]
         self.shift(below, -picture.height)
         picture.backdrop, picture.asked = True, True
@@ -120,7 +120,7 @@ class Page(Struct, kw_only=True):
     def shift(self, things: Iterable[Thing], by: float) -> None:
         """Move things down, or up if `by` is negative.
 
-        If an area contains one of these things, but is not moved itself, its height changes by the same amount.
+        If an area contains one of these things, but is not moved itself, the area's height changes by the same amount.
         """
         moved = list(things)
         ids = set(map(id, moved))

@@ -72,7 +72,10 @@ def _lay(page: Page, color: str, start: tuple[float, float], end: tuple[float, f
 
 
 def _group(page: Page, thing: Thing, *, card: bool) -> list[Thing]:
-    """Return the things on the same line and area as `thing`; for a heading, also the things that closely follow it."""
+    """Return the things on the same line and in the same area as `thing`, including `thing` itself.
+
+    For a heading, also return the things that closely follow it. With `card`, leave out things outside its column.
+    """
     ground = page.behind(thing)
     free = [one for one in page.contents if page.behind(one) is ground]
     if card:

@@ -20,7 +20,7 @@ class Place(Struct, frozen=True):
 
 
 class Missing(Struct, frozen=True, kw_only=True):
-    """A wish to add one thing that the page lacks, or several things of one kind side by side."""
+    """A wish to add one missing thing to the page, or several things of one kind side by side."""
 
     kind: BlockKind
     texts: tuple[str, ...]
@@ -99,13 +99,13 @@ class Moved(Struct, frozen=True, kw_only=True):
     kind: BlockKind
     text: str = ""
     now: Place = Place()
-    """The current position of the thing, if it has no text."""
+    """The current position of the thing to move; used only if the thing has no text."""
     place: Place | None = None
     align: Align | None = None
     right: int = 0
     down: int = 0
     alone: bool = False
-    """True if the things next to it and below it should stay where they are."""
+    """True if only this thing should move, and not the things next to it and below it."""
 
 
 class Height(Struct, frozen=True):

@@ -18,7 +18,7 @@ from colbench_agents.frameworks.side import Side
 class Adapter(ABC):
     """A ColBench agent that wraps the user's object `own`; `file` is the Python file that contains `own`, if any.
 
-    The object's attributes `accepts_images` and `domains` have the same meaning as those of any agent.
+    The object's attributes `accepts_images` and `domains` have the same meaning as for any other agent.
     """
 
     def __init__(self, own: Any, file: str | None) -> None:
@@ -42,7 +42,7 @@ class Adapter(ABC):
         await self._side.stop()
 
     def describe(self) -> dict[str, str]:
-        """Return the name of the function or of the object's class and, if it has a file, the hash of its source."""
+        """Return the name of the function or of the object's class and, if `file` is set, the source hash of `file`."""
         named = self.own if hasattr(self.own, "__qualname__") else type(self.own)
         said = {"own": name_of(named)}
         if self.file:
@@ -73,6 +73,6 @@ class _Speaker:
 
 
 def said(content: str, *, prompt: int, completion: int, requests: int) -> Message:
-    """Return a reply; if the framework reported any request to a model, the reply has the token counts."""
+    """Return a reply. If the framework reported requests to a model, the reply includes the token counts."""
     usage = Usage(prompt_tokens=prompt, completion_tokens=completion, requests=requests)
     return Message(role="assistant", content=content, usage=usage if requests else None)

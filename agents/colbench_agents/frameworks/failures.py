@@ -61,7 +61,10 @@ def attributed(*, answered: bool) -> Iterator[None]:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, its members if it is an exception group, its cause, and so on for each of these."""
+    """Yield an error, the errors in it if it is an exception group, and the error that caused it.
+
+    The same is then done for each of these further errors.
+    """
     yield error
     members = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
     for each in (*members, error.__cause__):

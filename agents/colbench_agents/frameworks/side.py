@@ -1,7 +1,7 @@
 """A thread with its own event loop, in which an agent of another framework runs.
 
-There, blocking code delays neither the human nor the scoring. Code that never returns is abandoned; it does not keep
-the process alive, because every thread is a daemon.
+In this thread, blocking code delays neither the human nor the scoring. Code that never returns is abandoned. It does
+not keep the process alive, because every thread is a daemon.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Side:
 
 
 class _Threads(ThreadPoolExecutor):
-    """An executor with a daemon thread for each call. In a pool, hanging calls would occupy all threads."""
+    """An executor with a new daemon thread for each call. In a fixed pool, hanging calls would occupy all threads."""
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         future: Future[T] = Future()

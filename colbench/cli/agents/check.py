@@ -1,8 +1,8 @@
 """`colbench agents check`: run scripted dialogues with an agent, and show which rules it follows.
 
 An agent must follow the rules of agents/README.md. An agent that talks over stdin and stdout, or over HTTP, must also
-follow the rules of docs/agent-protocol.md. Returns 1 if a rule is broken, or is skipped because another rule is broken
-or a server fails; else 0. Broken advice and rules that do not apply to the agent do not count.
+follow the rules of docs/agent-protocol.md. The exit code is 1 if a rule is broken, or is skipped because another rule
+is broken or a server fails. Otherwise, it is 0. Broken advice and rules that do not apply to the agent do not count.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ class Checking:
             self._tell(rule, "not applicable" if reason else "kept", reason or "")
 
     def _missing(self, needs: Sequence[str]) -> str:
-        """Return the name of the first rule in `needs` that was broken, skipped or not applicable; "" without one.
+        """Return the first rule in `needs` that was broken, skipped or not applicable; "" without such a rule.
 
         A broken rule that is only advice does not count.
         """

@@ -25,7 +25,7 @@ TURNS = RunConfig().max_turns
 SUSTAINS = f"Sustains a dialogue of up to {TURNS} turns"
 FEW_TURNS = 3
 A_MOMENT = 0.2
-"""Seconds after which a check interrupts a dialogue, to find out whether the agent survives this."""
+"""Seconds after which a check interrupts a dialogue, to find out whether the agent survives the interruption."""
 TICK = 0.05
 """Seconds between two measurements of how long the agent blocks the event loop."""
 STANDSTILL = 1.0
@@ -207,7 +207,10 @@ class AgentRules:
                 )
 
     async def _descriptions(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """Return two descriptions of the agent; if the agent has its own process, the second is from a new process."""
+        """Return two descriptions of the agent.
+
+        If a Python agent has its own process, the second description comes from a new process.
+        """
         if isinstance(self._agent, PythonAgent):
             return self._agent.describe(), (await self._agent.introduce()).description
         first = describe_for(self._agent, self._known_domains)

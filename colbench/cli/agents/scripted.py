@@ -50,11 +50,11 @@ class Script(Struct, kw_only=True):
     """Name that replaces `{name}` in the domain's example request, such as the name of a function."""
     before: str = ""
     picture: bytes = b""
-    """Picture (PNG) that is shown with each reply of the human; empty for none."""
+    """Picture (PNG) that is shown with each reply of the human; empty if no picture is shown."""
     turns: int = 1
     """Maximum number of the agent's turns."""
     id: str = ""
-    """ID of the episode; if empty, each dialogue gets a random one."""
+    """ID of the episode; if empty, each dialogue gets a random ID."""
 
     async def play(
         self, agent: Agent | StatefulAgent, patience: float, limit: float = FAR_OFF

@@ -29,9 +29,9 @@ class Measured(Struct, frozen=True, kw_only=True):
     """Hash of the set as JSON lines, as `colbench tasks export --format jsonl` writes them."""
     numbers: Numbers
     similar: int
-    """Number of requests that are near-duplicates of an earlier one."""
+    """Number of requests that are near-duplicates of an earlier request."""
     same_references: int
-    """Number of references that repeat the text of an earlier one."""
+    """Number of references that repeat the text of an earlier reference."""
     examinations: tuple[Examination, ...]
     """Results of running the references, one for each domain."""
     answers: Answers | None

@@ -31,7 +31,7 @@ class Numbers(Struct, frozen=True, kw_only=True):
     difficulty: Mapping[int, int]
     """Number of tasks by the number of hidden decisions; tasks without hidden decisions are left out."""
     stated: int
-    """Number of decisions that the requests state, over all tasks."""
+    """Total number of decisions that the requests of all tasks state."""
     lengths: Mapping[str, Spread]
     """Spread of the sizes of requests and of hidden parts, by part and unit, such as `request, words`."""
 

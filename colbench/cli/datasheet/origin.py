@@ -1,4 +1,4 @@
-"""The origin of a task source, as its entry point or the user states it."""
+"""The origin of a task source, as stated by the source's entry point or by the user."""
 
 from __future__ import annotations
 

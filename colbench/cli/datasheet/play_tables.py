@@ -1,4 +1,4 @@
-"""The results of the dialogues in `plays`, as tables: by family, and by decision."""
+"""Two tables of the results of the dialogues in `plays`: one by family, and one by decision."""
 
 from __future__ import annotations
 

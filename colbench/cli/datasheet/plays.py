@@ -6,7 +6,8 @@ other constant policy is right more often about any decision.
 
 The agent `interviewer` plays each task once with all its questions, once without questions, and once for each hidden
 decision without questions about that decision. It assumes the usual choice for a decision that it does not ask about.
-If only one decision is forbidden, it should solve the task if and only if the usual choice of this decision is right.
+If only one decision is forbidden, the agent should solve the task if and only if the usual choice of this decision is
+right.
 
 Answers are scored in the domain's first scoring mode.
 """
@@ -106,7 +107,7 @@ def hidden(task: Task) -> list[str]:
 
 
 class _Human:
-    """The rule-based human of one task; its reply to each message is computed only once."""
+    """The rule-based human of one task. The human's reply to each message is computed only once."""
 
     def __init__(self) -> None:
         self._said: dict[str, Message] = {}

@@ -36,7 +36,7 @@ def markdown(source: str, origin: Origin, found: Measured, flags: str, further: 
 
 
 def _title(source: str) -> str:
-    """Return the source; for a file, only its name."""
+    """Return the source or, if the source is a file, only the file's name."""
     return source.rpartition("/")[2] if Path(source).expanduser().is_file() else source
 
 

@@ -26,7 +26,7 @@ Shingles = frozenset[tuple[str, ...]]
 
 
 def near_duplicates(requests: Sequence[str]) -> int:
-    """Return the number of requests that are near-duplicates of an earlier one."""
+    """Return the number of requests that are near-duplicates of an earlier request."""
     sets = [_shingles(request) for request in requests]
     frequency = Counter(each for shingles in sets for each in shingles)
     holders: dict[tuple[str, ...], list[int]] = defaultdict(list)

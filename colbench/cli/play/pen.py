@@ -40,7 +40,7 @@ ENDS = (
 
 
 class QuitError(ColBenchError):
-    """The person at the keyboard has quit, or the input has ended."""
+    """The error that is raised when the person at the keyboard quits, or when the input ends."""
 
 
 class Pen:
@@ -139,7 +139,10 @@ class Pen:
 
 
 def is_code(text: str) -> bool:
-    """Return True if the text has an answer marker, or an open code fence or page: empty lines then do not end it."""
+    """Return True if empty lines do not end a message that begins with this text.
+
+    The text then has an answer marker, or a code fence or page that is still open.
+    """
     begins = [found.start() for found in PAGE.finditer(text)]
     open_page = bool(begins) and not PAGE_END.search(text, begins[-1])
     return ANSWER_MARKER in text or len(FENCE.findall(text)) % 2 == 1 or open_page

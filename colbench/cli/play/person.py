@@ -57,7 +57,7 @@ class Desk:
 
 
 class PersonAgent:
-    """The person as the agent: asks questions and gives the answer."""
+    """The person as the agent, who asks questions and gives the answer."""
 
     spec = "person"
     accepts_images = True

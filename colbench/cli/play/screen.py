@@ -57,7 +57,7 @@ def your_turn(turn: int, most: int, domain: str) -> None:
 def hidden(task: Task, *, reference: bool = True) -> None:
     """Print the hidden decisions and, if `reference` is True, the reference.
 
-    For a task without hidden decisions, print the hidden information instead of them, unless it equals the reference.
+    If the task has no hidden decisions, print the hidden information instead, unless it equals the reference.
     """
     facts = [fact.statement for fact in task.hidden.facts if not fact.stated]
     if facts:

@@ -74,7 +74,7 @@ def _require_tables(path: Path, content: Mapping[str, Any]) -> None:
 def _name(table: Mapping[str, Any], own: Mapping[str, Any], place: str) -> str:
     """Return the name of a run's folder: `name` in the table `[[run]]` or, without this key, a generated name.
 
-    The generated name is made from the run's own settings (`own`); it is `base` if the run has no settings of its own.
+    The generated name is made from the run's own settings (`own`), or is `base` if the run has no settings of its own.
     Raises UserError, which begins with `place`, if `name` cannot be used.
     """
     name = table.get("name")

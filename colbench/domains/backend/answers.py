@@ -53,8 +53,8 @@ def extract_code(answer: str, mode: ScoringMode) -> str:
     `official`: the text between the first "```python" and the next "```" or the end. If the answer has no "```python",
     the text begins after the first "```"; if it has no "```" either, the text is the whole answer.
 
-    `default`: the code in the first fence with a Python tag, else in the first fence with a definition. Fences are
-    those of Markdown, but a tagged fence may also begin inside a line. If no fence has a tag or a definition, three
+    `default`: the code in the first fence with a Python tag, else in the first fence with a definition. Fences follow
+    the rules of Markdown, but a tagged fence may also begin inside a line. If no fence has a tag or a definition, three
     texts are tried in this order: the `official` text, if the answer contains "```" and the text has a definition; the
     code in the first fence; the whole answer without the prose above its first definition. Common indentation is
     removed, except from a whole answer.

@@ -38,7 +38,7 @@ def syntax(source: str) -> Syntax:
 
 
 def shape(source: str) -> tuple[str, ...]:
-    """Return a program's node types and constants in order; if it is invalid, its words, numbers and symbols."""
+    """Return a program's node types and constants in order; for an invalid program, its words, numbers and symbols."""
     return tuple(part for part in syntax(source) if isinstance(part, str)) or token_parts(source)
 
 

@@ -84,7 +84,7 @@ class BackendDomain(Domain):
         return BackendHuman()
 
     def decisions(self, task: Task) -> tuple[Fact, ...]:
-        """Return the task's facts or, if it has none, the decisions found in its reference code.
+        """Return the task's facts or, if the task has no facts, the decisions found in its reference code.
 
         The result is empty if the task has no facts and the code cannot be read.
         """
@@ -93,7 +93,7 @@ class BackendDomain(Domain):
         return task.hidden.facts or decisions(task)
 
     def asked(self, task: Task, said: str) -> tuple[Fact, ...]:
-        """Return the decisions that a message asks for, as the rule-based human understands it."""
+        """Return the decisions that a message asks for, as the rule-based human understands the message."""
         from colbench.domains.backend.human.human import asked_decisions
 
         return super().asked(task, said) if task.hidden.facts else asked_decisions(task, said)

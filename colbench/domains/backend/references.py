@@ -19,7 +19,7 @@ from colbench.task import Task
 
 Standing = Literal["stable", "unstable", "unscorable"]
 Columns = tuple[tuple[CallResult, ...], ...]
-"""Three columns with the results of all calls, by run and namespace: first `module`, first `split`, second `module`."""
+"""Three columns with the results of all calls: the first run in `module` and in `split`, the second run in `module`."""
 
 
 class Expected(Struct, frozen=True, kw_only=True):
@@ -30,7 +30,7 @@ class Expected(Struct, frozen=True, kw_only=True):
     value: bytes = b""
     """The encoded value; empty if the call failed."""
     official: bytes = b""
-    """The value when the reference is executed as in the released scorer; empty if the call fails there."""
+    """The value when the reference is executed as in the released scorer; empty if the call then fails."""
     shown: str = ""
     """The value in human-readable form or, if the call failed, the error or a word such as `timeout`."""
 
@@ -86,7 +86,7 @@ def _columns(first: JobResult, second: JobResult) -> Columns:
 
 
 def _merged(first: Columns, second: Columns) -> Columns:
-    """Return the results in `first`; for calls that timed out or were skipped there, return the results in `second`."""
+    """Return the results in `first`; if a call timed out or was skipped in `first`, return its result in `second`."""
     late = {"timeout", "skipped"}
     return tuple(
         tuple(again if value.status in late else value for value, again in zip(*both, strict=True))

@@ -2,8 +2,8 @@
 
 `default` is ColBench's own verdict. `official` reproduces the released scorer's verdicts on honest answers (SWEET-RL,
 arXiv 2503.15478, released code): top-level names are not visible inside functions, some strings are banned, and a
-result of None never matches. Expected values never enter the process that runs an answer; they are compared here, in
-the harness.
+result of None never matches. Expected values never enter the process that runs an answer. The harness compares the
+values here.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Validation(Struct, frozen=True, kw_only=True):
 class UnitTestScorer:
     """A scorer that runs backend answers in a given sandbox. The sandbox must have been started.
 
-    `modes` names the verdicts to compute; computing both costs hardly more than computing one.
+    `modes` names the verdicts to compute; computing both verdicts costs hardly more than computing one verdict.
     """
 
     def __init__(self, box: CodeSandbox, modes: Sequence[ScoringMode] = MODES) -> None:

@@ -1,4 +1,4 @@
-"""The CLIP encoder: turns pictures into unit vectors, in batches, on the CPU or a GPU.
+"""The CLIP encoder, which turns pictures into unit vectors, in batches, on the CPU or a GPU.
 
 Pictures are decoded and resized in threads, so that scoring overlaps rendering. On the CPU, each core runs its own
 batches on one thread. If several OpenMP threads shared a batch, they would wait for each other while a browser is busy,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 CPU_BATCH = 16
 CUDA_BATCH = 32
 MOST_KNOWN = 4096
-"""Maximum number of pictures whose vectors are kept; enough for a test set's targets and running dialogues' pages."""
+"""Maximum number of pictures whose vectors are kept: enough for test targets and the pages of running dialogues."""
 
 
 logger = logging.getLogger("colbench")
@@ -100,7 +100,7 @@ class ClipEncoder:
         self._batches.close()
 
     async def embed(self, picture: bytes, *views: View) -> Vectors:
-        """Return unit vectors of the views of a PNG picture, in their order; float32, shape (len(views), features).
+        """Return unit vectors of a PNG picture's views, in the order of `views`; float32, shape (len(views), features).
 
         Raises ScorerError if the picture cannot be read or the device fails.
         """
@@ -115,7 +115,7 @@ class ClipEncoder:
             return np.stack(await asyncio.gather(*map(self._batches.run, pixels)))
 
     def _full_precision(self) -> AbstractContextManager[None]:
-        """Return a context in which cuDNN does not use TensorFloat-32 for the convolution.
+        """Return a context in which cuDNN does not use TensorFloat-32 for CLIP's convolution.
 
         TensorFloat-32 would change results in the third decimal.
         """

@@ -24,7 +24,7 @@ from colbench.task import Fact, Task
 LONGEST_PAGE = 2_000_000
 """Maximum length of a page in characters; a longer page is not rendered and scores 0 in the mode `default`."""
 COPIED = 0.9
-"""Minimum share of the design's hidden token sequences (those that the request lacks) that a copy contains."""
+"""Minimum share of the design's hidden token sequences that a copy contains; the request lacks these sequences."""
 LEAST_RUNS = 20
 """Minimum number of hidden token sequences that a design needs for copies to be detected; fewer can agree by chance."""
 FENCE = re.compile(r"^[ \t]*[`~]{3}.*$", re.M)

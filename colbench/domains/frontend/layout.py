@@ -97,7 +97,10 @@ def _share(
     agreement: Callable[[Pair], float],
     otherwise: float = 1.0,
 ) -> float:
-    """Return the sum of agreement x size over the pairs, divided by the blocks' total size; `otherwise` if it is 0."""
+    """Return the sum of agreement x size over the pairs, divided by the blocks' total size.
+
+    If the total size is 0, return `otherwise`.
+    """
     total = sum(map(_size, blocks))
     agreed = sum(agreement(pair) * (_size(pair.mine) + _size(pair.theirs)) for pair in pairs)
     return agreed / total if total else otherwise
@@ -176,7 +179,7 @@ def _pair(
 
 
 def _nearness(mine: list[Block], theirs: list[Block], extent: tuple[int, int]) -> Floats:
-    """Return the nearness, 0 to 1, of each block in `mine` to each in `theirs`; shape (len(mine), len(theirs))."""
+    """Return how near each block in `mine` is to each block in `theirs`, 0 to 1; shape (len(mine), len(theirs))."""
     import numpy as np
 
     first, second = (
@@ -189,7 +192,7 @@ def _nearness(mine: list[Block], theirs: list[Block], extent: tuple[int, int]) -
 
 
 def _shape(mine: list[Block], theirs: list[Block]) -> Floats:
-    """Return how similar in size each block in `mine` is to each in `theirs`; shape (len(mine), len(theirs)).
+    """Return how similar in size each block in `mine` is to each block in `theirs`; shape (len(mine), len(theirs)).
 
     The value is the ratio of the widths times the ratio of the heights, both at most 1.
     """
@@ -205,7 +208,7 @@ def _shape(mine: list[Block], theirs: list[Block]) -> Floats:
 
 
 def dice(mine: Sequence[str], theirs: Sequence[str]) -> Floats:
-    """Return the similarity of each text in `mine` to each in `theirs`; shape (len(mine), len(theirs)).
+    """Return the similarity of each text in `mine` to each text in `theirs`; shape (len(mine), len(theirs)).
 
     The similarity is the Sørensen-Dice coefficient of the texts' character bigrams. Case is ignored, and a space is
     added before and after each text.

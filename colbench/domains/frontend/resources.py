@@ -23,8 +23,8 @@ class FrontendResources(Resources):
     """A renderer and, if CLIP's weights are available, the encoder for the cosine similarity of pages.
 
     The constructor raises UserError if the browser is missing. Entering the context raises UserError if the browser
-    does not work, or if renders cannot be stored. The first use of `clip` raises
-    UserError if the weights or the device cannot be used. Entering the context also uses `clip`.
+    does not work, or if renders cannot be stored. The first use of `clip` raises UserError if the weights or the device
+    cannot be used. Entering the context also uses `clip`.
     """
 
     def __init__(self, config: RunConfig, tasks: Sequence[Task]) -> None:

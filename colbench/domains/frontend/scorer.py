@@ -165,7 +165,7 @@ class FrontendScorer:
         return {name: await self._compare(page, target) for name, page in pages.items() if page}
 
     async def _other(self, task: Task) -> Render | None:
-        """Return the render of the run's next target that differs from the task's own and can be rendered, or None."""
+        """Return a render of the run's next target that differs from the task's target and can be rendered, or None."""
         hashes = [each.hash for each in self._targets]
         after = hashes.index(task.hash) + 1 if task.hash in hashes else 0
         for other in (*self._targets[after:], *self._targets[:after]):

@@ -1,8 +1,8 @@
 """Structural similarity of two pictures (Wang, Bovik, Sheikh, Simoncelli, IEEE TIP 13(4), 2004).
 
 Each picture is placed in the upper left corner of a canvas with the larger width and the larger height of the two; the
-rest of the canvas is filled with that page's background color. The canvas is converted to gray and averaged over
-squares so that its shorter side is about 256 pixels, as the authors advise.
+rest of the canvas is filled with the background color of the pictured page. The canvas is converted to gray and
+averaged over squares so that its shorter side is about 256 pixels, as the authors advise.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ SPEAKERS = {"user": "Person", "assistant": "Designer"}
 FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,}|~{3,}).*\n?", re.M)
 PAGE = "[a page]"
 QUOTED_CHARS = 2000
-"""Maximum number of characters that the human sees of each message; the page in it does not count."""
+"""Maximum number of characters that the human sees of each message; a page in the message does not count."""
 
 ONE_PICTURE = "The picture shows the page that you have in mind. The designer has shown you no page this time."
 TWO_PICTURES = (

@@ -37,14 +37,14 @@ VISUAL = "visual."
 
 
 class MissingWeightsError(UserError):
-    """CLIP is unavailable: open_clip is not installed, or the weights are not cached and could not be fetched.
+    """The error if open_clip is not installed, or if CLIP's weights are not cached and could not be fetched.
 
     Scoring can continue without the CLIP cosine.
     """
 
 
 class OtherWeightsError(UserError):
-    """The weights are not the paper's, and other weights were not allowed."""
+    """The error if the weights are not the paper's weights, and other weights were not allowed."""
 
 
 class Weights(Struct, frozen=True, kw_only=True):
@@ -128,7 +128,7 @@ def _check_reachable(address: str, patience: float) -> None:
 
 
 def _file_in(source: Path) -> Path:
-    """Return the weights file that `source` is or contains. Raises UserError if none is found."""
+    """Return the weights file that `source` is or contains. Raises UserError if no weights file is found."""
     if source.is_file():
         return source
     if not source.is_dir():

@@ -13,14 +13,14 @@ from colbench.executors.worker_process import WorkerProcess
 from colbench.version import __version__
 
 CHUNK = 1 << 20
-"""Maximum number of bytes in one call of the actor."""
+"""Maximum number of bytes that one call of the actor transfers."""
 
 
 class NodeActor:
     """The actor of one worker on a node; all methods except `start` require that the worker was started."""
 
     async def start(self, version: str, folder: str, environment: Mapping[str, str]) -> str:
-        """Start the worker, unless this node's version of ColBench differs from the run's.
+        """Start the worker if this node has the run's version of ColBench.
 
         Return an error message if the versions differ or the worker's process cannot start, else an empty string.
         `version` is the run's version, `folder` is the folder in which the run was started, and `environment` contains

@@ -47,9 +47,9 @@ class Cluster:
     async def join(cls, executor: str) -> Cluster:
         """Join the Ray cluster at the address in `ray:ADDRESS`.
 
-        For plain `ray`, this is the cluster at the address in the environment variable RAY_ADDRESS or, if that is not
-        set, the cluster to which this machine belongs. Raises UserError if Ray is not installed, or the cluster cannot
-        be joined.
+        For plain `ray`, join the cluster at the address in the environment variable RAY_ADDRESS. If this variable is
+        not set, join the cluster to which this machine belongs. Raises UserError if Ray is not installed, or the
+        cluster cannot be joined.
         """
         flag = f"--executor {executor}"
         try:
@@ -73,7 +73,7 @@ class Cluster:
         return [_node(each) for each in found if each["Alive"] and each["Resources"].get("CPU")]
 
     def start_actor(self, node: Node, *, gpus: float) -> Any:
-        """Start an actor on a node. It occupies one CPU and `gpus` GPUs; Ray delays the start until a CPU is free."""
+        """Start an actor that occupies one CPU and `gpus` GPUs of a node. Ray delays the start until a CPU is free."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         there = NodeAffinitySchedulingStrategy(node_id=node.id, soft=False)

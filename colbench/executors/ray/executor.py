@@ -49,7 +49,7 @@ class Place(Struct, frozen=True, kw_only=True):
 class RayExecutor(RemoteExecutor):
     """An executor that runs the dialogues on the nodes of a cluster.
 
-    Each node has `processes` workers, but at most one for each of its CPU cores.
+    Each node has `processes` workers, but at most one worker per CPU core of the node.
     """
 
     def __init__(self, plan: Plan, processes: int) -> None:

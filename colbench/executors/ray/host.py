@@ -95,7 +95,7 @@ class NodeHost:
 
 
 def _reason(error: Exception) -> str:
-    """Return an error of Ray in one line, without tracebacks."""
+    """Return the reason that an error of Ray gives, in one line and without tracebacks."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if "failed to import" in str(error):
         return f"ColBench cannot be imported there: {lines[-1]}; install the same software on every node"

@@ -54,7 +54,7 @@ class Hidden(Struct, frozen=True):
 
 
 def find_hidden(config: RunConfig, out: Path | None) -> Hidden:
-    """Find the files that may contain tasks or dialogues about tasks; `out` is the run's folder, None without one."""
+    """Find the files that may contain tasks or dialogues about tasks; `out` is the run's folder, if any."""
     packages = list(_packages())
     places = [
         *packages,

@@ -1,8 +1,8 @@
 """The files that an isolated agent can see.
 
 In an `AgentSandbox`, these are the system, the installations of the agent's programs, and the files named in the
-agent's command (`find_view`). In an `OpenSandbox`, these are all files that are not hidden. Folders of which each agent
-has its own version, such as /tmp, are excepted (`find_open_view`).
+agent's command (`find_view`). In an `OpenSandbox`, these are all files that are not hidden, except in folders such as
+/tmp, of which each agent has its own version (`find_open_view`).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class View(Struct, frozen=True):
     own: tuple[str, ...]
     """Files and folders of this agent, with symbolic links resolved."""
     links: tuple[tuple[str, str], ...]
-    """Symbolic links on the paths to all these files, each as path and target."""
+    """Symbolic links on the paths to all files of the view, each as path and target."""
 
 
 def find_view(command: Sequence[str], named: Sequence[str], hidden: Hidden) -> View:

@@ -1,6 +1,6 @@
 """The corpus of attacks, which is read from `sources/`: one text file for each class.
 
-A file begins with a line that describes its class. Each attack follows a line `#### aim: name`, where the aim is what
+A file begins with a line that describes its class. Before each attack is a line `#### aim: name`, where the aim is what
 the attack achieves without isolation. `CANARY_FOLDER`, `CANARY_PORT` and `CANARY_SOCKET` stand for the targets that a
 `Canary` watches, and `REPEATED_LETTERS` and `REPEATED_BLANKS` for long texts. Except in class `text`, the source is put
 into a code fence, as in the answers of models.

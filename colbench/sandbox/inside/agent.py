@@ -22,9 +22,9 @@ from .agent_network import forward, listen
 from .agent_view import HOME, TOOLS, settings, view
 
 _PASSED = ("PATH", "LANG", "LANGUAGE", "TZ", "TERM", "PYTHONUNBUFFERED")
-"""Environment variables that an agent in an `AgentSandbox` always gets, in addition to `LC_…` and `HOME`."""
+"""Environment variables that are passed on to every agent in an `AgentSandbox`, in addition to `LC_…` and `HOME`."""
 _SETTINGS = "COLBENCH_"
-"""Prefix of the harness's own variables, most of which an agent does not get because they may name tasks."""
+"""Prefix of the harness's own environment variables. An agent gets few of them, because they may name tasks."""
 _INNER_ID = "65534"
 _NAMESPACES = (
     "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-cgroup-try", "--cap-drop", "ALL",
@@ -35,7 +35,7 @@ _ALONE = (
 )  # fmt: skip
 _GPUS = ("/dev/nvidia*", "/dev/dri", "/dev/kfd", "/dev/dxg")
 _IN, _OUT = 8, 9
-"""Descriptors that pass the agent's standard input and output through bubblewrap, which itself keeps neither open."""
+"""Descriptors of the agent's standard input and output, which bubblewrap passes on to the agent but itself closes."""
 _SHELL = ("/bin/sh", "-c", f'exec "$@" <&{_IN} >&{_OUT} {_IN}<&- {_OUT}>&-', "agent")
 
 
@@ -61,7 +61,7 @@ class _Launch:
         self._process: subprocess.Popen[bytes] | None = None
 
     def run(self, command: Sequence[str]) -> int:
-        """Start the agent, forward its connections, and wait. Return its exit code; 128 + N if signal N ended it."""
+        """Start the agent, forward its connections, and return its exit code; 128 + N if signal N ended the agent."""
         said, says = os.pipe()
         waits, go = os.pipe()
         self._given += [says, waits]
@@ -117,7 +117,7 @@ class _Launch:
         return [*_ALONE, "--tmpfs", "/tmp", "--dir", HOME]  # noqa: S108
 
     def _settings(self) -> list[str]:
-        """Return the options for the generated files of /etc."""
+        """Return the bubblewrap options that create the generated files of /etc."""
         host = self._plan["endpoint"][0] if self._plan["endpoint"] else ""
         files = {path: text.encode() for path, text in settings(host, _INNER_ID).items()}
         return [

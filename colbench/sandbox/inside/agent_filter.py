@@ -1,11 +1,12 @@
 """The seccomp filter of an agent: a deny-list of harmful system calls that the rest of the isolation would permit.
 
-- Only Unix, IP and netlink sockets are allowed: AF_VSOCK, for example, connects a virtual machine to its host in any
-  network namespace. io_uring could create other sockets without passing the filter.
-- Keys of the kernel's key rings belong to the user, not to a namespace.
-- ptrace could stop bubblewrap's own process in the sandbox.
-- bpf, perf and userfaultfd are used in many attacks on the kernel.
-- Calls of other architectures (32-bit) have other numbers, so all of them are denied.
+- Only Unix, IP and netlink sockets are allowed. Other sockets could leave the network namespace: AF_VSOCK, for example,
+  connects a virtual machine to its host. io_uring is denied, because it could create such sockets without passing the
+  filter.
+- Calls for the kernel's key rings are denied, because keys belong to the user, not to a namespace.
+- ptrace is denied, because it could stop bubblewrap's own process in the sandbox.
+- bpf, perf and userfaultfd are denied, because many attacks on the kernel use them.
+- All calls of other architectures (32-bit) are denied, because their numbers differ.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The only way out of an agent's network: a socket that listens inside the sandbox and is served outside.
+"""The only way out of an agent's network: a socket that listens inside the sandbox and is served by a process outside.
 
-The agent's network namespace has a loopback device and nothing else. A child of this process joins the namespace,
-creates the socket there, and passes it to this process, which forwards every connection to the endpoint.
-See setns(2), ioctl_ns(2), netdevice(7).
+The agent's network namespace has a loopback device and nothing else. A child of the outside process joins the
+namespace, creates the socket there, and passes it to the outside process, which forwards every connection to the
+endpoint. See setns(2), ioctl_ns(2), netdevice(7).
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _GET_FLAGS, _SET_ADDRESS, _UP, _LOOPBACK_INDEX = 0x8913, 0x8916, 1, 1
 def listen(process: int, host: str, port: int) -> socket.socket:
     """Return a socket that listens at the endpoint's address in the network namespace of a process.
 
-    For a host name, the address is 127.0.0.1, to which the name resolves in the sandbox. An IP address is first added
-    to the loopback device, unless it is a loopback or wildcard address. Raises OSError if the kernel refuses or the
-    process ends.
+    If `host` is a name, the address is 127.0.0.1, to which the name resolves in the sandbox. If `host` is an IP
+    address, it is first added to the loopback device, unless it is a loopback or wildcard address. Raises OSError if
+    the kernel refuses, or if the process ends.
     """
     ours, theirs = socket.socketpair()
     child = os.fork()
@@ -92,7 +92,7 @@ def _serve(inner: socket.socket, host: str, port: int, free: BoundedSemaphore) -
 
 
 def _pump(source: socket.socket, target: socket.socket) -> None:
-    """Copy bytes until the source ends, then end sending to the target; after an error, shut down both sockets."""
+    """Copy bytes until the source ends, then close the target for sending; after an error, shut down both sockets."""
     with suppress(OSError):
         while data := source.recv(_CHUNK):
             target.sendall(data)
@@ -110,9 +110,9 @@ def _join(process: int) -> None:
 
 
 def _await_loopback(process: int) -> None:
-    """Wait until bubblewrap has set up the loopback device, which happens after it has reported its process ID.
+    """Wait until bubblewrap has set up the loopback device.
 
-    Raises OSError if bubblewrap exits.
+    Bubblewrap reports the ID of `process` earlier than that. Raises OSError if bubblewrap exits.
     """
     request = struct.pack("16s24x", b"lo")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
@@ -142,7 +142,10 @@ def _listener(host: str, port: int) -> socket.socket:
 
 
 def _bind(listener: socket.socket, address: str, port: int) -> None:
-    """Bind the socket; wait until the kernel has set up a new IPv6 address. Raises OSError if the kernel refuses."""
+    """Bind the socket. If the kernel is still setting up a new IPv6 address, wait for the kernel.
+
+    Raises OSError if the kernel refuses.
+    """
     deadline = time.monotonic() + _BIND_SECONDS
     while True:
         try:

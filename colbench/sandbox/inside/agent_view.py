@@ -1,7 +1,7 @@
 """The files that an agent sees, as options of bubblewrap.
 
-Each rule for a path also covers everything below the path that has no rule of its own. The options are computed when an
-agent starts, so that run folders created after the sandbox was set up are hidden, too.
+A rule for a path also covers everything below the path, except paths with a rule of their own. The options are computed
+when an agent starts, so that they also hide run folders that were created after the sandbox was set up.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def _take_apart(wanted: dict[str, str]) -> tuple[list[str], list[tuple[str, str]
 def settings(host: str, number: str) -> dict[str, str]:
     """Return the contents of the generated files of /etc, by path.
 
-    The files define one user and one group, both with the ID `number`, and no name servers. If `host`, the host of the
-    endpoint, is a name and not an address, its address is 127.0.0.1.
+    The files define one user and one group, both with the ID `number`, and no name servers. `host` is the endpoint's
+    host. If `host` is a name, the files give it the address 127.0.0.1.
     """
     names = " ".join(dict.fromkeys(["localhost", *([host] if not _is_address(host) else [])]))
     return {

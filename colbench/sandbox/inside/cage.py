@@ -1,8 +1,8 @@
 """A program that isolates itself and then becomes the browser. The browser dies when the process that started it dies.
 
-With `namespaces`, the browser is process 1 of a new process namespace, so that its children do not outlive it. Its
-network namespace has no network. It is an ordinary user of a user namespace, so that the browser's own sandbox works
-even if root starts the browser. See unshare(2), pid_namespaces(7), prctl(2).
+In the cage `namespaces`, the browser is process 1 of a new process namespace, so that its children do not outlive it.
+The browser's network namespace has no network. The browser is an ordinary user of a user namespace, so that its own
+sandbox works even if root starts the browser. See unshare(2), pid_namespaces(7), prctl(2).
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""The process of one candidate (the code of an answer), which runs calls and writes a line for each.
+"""The process that runs the calls of one candidate (the code of an answer), and writes one line for each call.
 
-The process reads its job from a socket and writes the lines there.
+The process reads its job from a socket, and writes the lines to the same socket.
 
 The first line is written before any of the candidate's code runs: `invalid<TAB>JSON string` if the source does not
-compile, `same` if the calls certainly have equal results in the namespaces `module` and `split`, else `apart`. Then one
-line per call: `value<TAB>encoded value` or `error<TAB>JSON string`. All lines are ASCII.
+compile, `same` if the calls certainly have equal results in the namespaces `module` and `split`, else `apart`. One line
+for each call follows: `value<TAB>encoded value` or `error<TAB>JSON string`. All lines are ASCII.
 
 The process is isolated before it runs the candidate's code, and exits afterwards. Its output after the first line is
-not trusted. The process knows no expected values, so the worst it can do is give wrong answers. It does not measure its
-own time; the fork server does.
+not trusted. The process knows no expected values, so the worst it can do is give wrong answers. The process does not
+measure its own time: the fork server measures it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _SAMPLE_CALLS = (
 
 
 def warm_up(scratch: Scratch) -> None:
-    """Run a sample in the fork server, so that Python's caches are filled there once and not in every child."""
+    """Run sample code in the fork server, so that Python's caches are filled there once and not in every child."""
     calls = [compile(call, "<string>", "eval") for call in _SAMPLE_CALLS]
     job = {
         "source": _SAMPLE,
@@ -104,7 +104,10 @@ def _split() -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _globals() -> dict[str, Any]:
-    """Return new globals; add an empty module with their `__name__` to `sys.modules`, where dataclasses look it up."""
+    """Return new globals for the candidate's code.
+
+    Also add an empty module with the same `__name__` to `sys.modules`, because dataclasses look up this module.
+    """
     sys.modules[CANDIDATE] = ModuleType(CANDIDATE)
     return {"__name__": CANDIDATE, "__builtins__": builtins}
 

@@ -66,7 +66,7 @@ def _shift_datetime(span: timedelta) -> None:
 
 
 def _qualified(value: date, text: str) -> str:
-    """Return `text`, the representation of a date, with the prefix `datetime.` unless the date is of a subclass."""
+    """Return `text`, the representation of `value`, with the prefix `datetime.`; return it unchanged for a subclass."""
     shifted = (datetime_module.date, datetime_module.datetime)
     return f"datetime.{text}" if type(value) in shifted else text
 

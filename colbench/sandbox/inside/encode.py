@@ -1,9 +1,9 @@
 """A value as tagged JSON, written inside the sandbox and read by `colbench.sandbox.values`.
 
-None, bool, int (up to `PLAIN_BITS`), float, str and list are plain JSON; everything else is an object with one key, its
-tag. An instance of a subclass of list is encoded as a list, through the methods of list, so that methods that the
-subclass overrides do not run; the same holds for most other types. Values that are not data (functions, iterators,
-other objects of the answer's own classes) become `{"opaque": type name}`, which is not equal to anything.
+None, bool, int (up to `PLAIN_BITS`), float, str and list are plain JSON. Every other value becomes an object with one
+key, its tag. An instance of a subclass of list is encoded as a list, through the methods of list itself, so that no
+overriding method of the subclass runs. The same holds for most other types. Values that are not data (functions,
+iterators, other objects of the answer's own classes) become `{"opaque": type name}`, which is not equal to anything.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from typing import Any
 CANDIDATE = "answer"
 """Name of the candidate's module. Classes of this module never count as importable, whatever the module contains."""
 MAX_NODES = 200_000
-"""Maximum number of elements in all containers of a value."""
+"""Maximum number of elements in all containers of a value together."""
 MAX_DEPTH = 100
 MAX_BYTES = 1 << 20
 """Maximum length of the encoded value, which is ASCII."""
 PLAIN_BITS = 64
-"""Maximum length in bits of an integer written in decimal. Longer ones are hexadecimal, which takes linear time."""
+"""Maximum length in bits of an integer written in decimal. Longer integers are hexadecimal, which takes linear time."""
 
 _SCALARS = frozenset({type(None), bool, int, float, str})
 _dumps = json.JSONEncoder(check_circular=False).encode
@@ -43,12 +43,12 @@ def class_name(kind: type) -> str:
 
 
 def _full_name(kind: type) -> tuple[str, str]:
-    """Return a class's module and qualified name as Python stores them, even if its metaclass reports others."""
+    """Return a class's module and qualified name as Python stores them, even if its metaclass reports other names."""
     return str.__str__(_module(kind)), str.__str__(_qualname(kind))
 
 
 def _importable(kind: type) -> bool:
-    """Return True if the class is in its module under its own name, and the module is not the candidate's."""
+    """Return True if the class can be looked up by name in its module, and this module is not the candidate's."""
     module, name = _full_name(kind)
     return module != CANDIDATE and getattr(sys.modules.get(module), name, None) is kind
 
@@ -86,7 +86,10 @@ class _Encoder:
         return _by_module(self, value, depth)
 
     def items(self, values: Iterable[Any], depth: int) -> list[Any]:
-        """Return the trees of all values. Raises UnsupportedValueError if the whole tree becomes too large."""
+        """Return the JSON trees of all values.
+
+        Raises UnsupportedValueError if the tree of the whole value becomes too large.
+        """
         values = list(values)
         self.nodes += len(values)
         if self.nodes > MAX_NODES:

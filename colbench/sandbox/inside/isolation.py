@@ -1,4 +1,4 @@
-"""The isolation of the fork server by the mechanisms of its tier, once, before any candidate runs.
+"""The isolation of the fork server by the mechanisms of its tier. It happens once, before any candidate runs.
 
 `enter` comes first. It moves the process into new namespaces if the tier uses namespaces without bubblewrap (T0b).
 `confine` comes after the server's last import, and restricts the process permanently.
@@ -17,7 +17,7 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 
 
 def enter(setup: dict[str, Any]) -> None:
-    """Let this process die with its parent; in a tier that uses namespaces without bubblewrap, enter them.
+    """Have the kernel kill this process when its parent dies. If the tier says `unshare`, also enter new namespaces.
 
     Raises OSError if the kernel refuses.
     """
@@ -42,7 +42,7 @@ def confine(setup: dict[str, Any]) -> None:
 
 
 def die_with_parent() -> None:
-    """Have the kernel kill this process when its parent dies; exit if the parent dies in the meantime."""
+    """Have the kernel kill this process when its parent dies. Exit if the parent dies during this call."""
     parent = os.getppid()
     prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:

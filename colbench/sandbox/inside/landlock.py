@@ -1,8 +1,8 @@
 """Landlock: file access rules for a process without its own namespaces; see landlock(7).
 
 All file access that the kernel's Landlock version can control is refused, except reading the visible paths. Newer
-versions of Landlock also refuse TCP, and signals and abstract sockets to processes outside the sandbox. Landlock hides
-neither the existence of a path nor the names of the files in a hidden folder.
+versions of Landlock also refuse TCP, signals to processes outside the sandbox, and connections to abstract sockets of
+such processes. Landlock hides neither the existence of a path nor the names of the files in a hidden folder.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def version() -> int:
 
 
 def restrict(visible: list[str], hidden: list[str], packages: list[str]) -> None:
-    """Permanently restrict this process to reading the packages and the visible paths, except the hidden ones.
+    """Permanently restrict this process to reading the packages, and the visible paths without the hidden paths.
 
     Raises OSError if the kernel refuses.
     """

@@ -26,10 +26,10 @@ _INNER_ID = 65534
 
 
 def enter(visible: list[str], hidden: list[str], packages: list[str]) -> None:
-    """Move into new namespaces that contain only the visible paths, read-only.
+    """Move into new namespaces in which only the visible paths exist, read-only.
 
-    The hidden folders, which are inside visible ones, appear empty, except for the packages. The function returns only
-    in a child, which is process 1 of the namespaces. The calling process waits for the child, and exits with the
+    The hidden folders, which are inside visible folders, appear empty except for the packages. The function returns
+    only in a child, which is process 1 of the namespaces. The calling process waits for the child, and exits with the
     child's exit code. Raises OSError, which names the refused step, if the kernel refuses.
     """
     user, group = os.getuid(), os.getgid()
@@ -79,7 +79,7 @@ def _bind(source: int, target: str) -> None:
 
 
 def _make_read_only(path: str) -> None:
-    """Make a mount and all mounts below it read-only, without devices and set-user-ID (Linux 5.12 and later)."""
+    """Make a mount and all mounts below it read-only; forbid devices and set-user-ID there (Linux 5.12 and later)."""
     attributes = ctypes.create_string_buffer(struct.pack("=QQQQ", 1 | 2 | 4, 0, 0, 0))
     size = ctypes.c_size_t(32)
     syscall(

@@ -34,7 +34,7 @@ _IMPORT = dis.opmap["IMPORT_NAME"]
 def same_in_both(code: CodeType, calls: Iterable[CodeType | str]) -> bool:
     """Return True if the calls certainly have equal results in both namespaces.
 
-    `code` is the compiled source. A call given as a string was not compiled; the result is then False.
+    `code` is the compiled source. A call that is a string has not been compiled; for such a call, the result is False.
     """
     if any(isinstance(call, str) or _inner(call) for call in calls):
         return False

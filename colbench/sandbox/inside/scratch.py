@@ -2,9 +2,9 @@
 
 No safe tier lets a candidate create a file, and one tier does not even let it open a file. So that the same programs
 work in all tiers, `open` and the most common functions of `os` that take a path are replaced in every tier. Files in
-/tmp, the working folder, are anonymous files (memfd_create(2)). A path that is neither in /tmp nor in the visible part
-of the host does not exist. This is not a security barrier: in safe tiers, the kernel stops code that bypasses these
-functions.
+/tmp, the working folder, are anonymous files (memfd_create(2)). For the candidate, a path that is neither in /tmp nor
+in the visible part of the host does not exist. The replaced functions are not a security barrier: in safe tiers, the
+kernel stops code that bypasses them.
 """
 
 # ruff: noqa: ARG002, PLR0917  # the signatures are those of `os` and `io`
@@ -27,7 +27,7 @@ _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes] | int
 
 
 class Scratch:
-    """The files in memory, by path, and functions that use these files and replace functions in `os` and `io`.
+    """The candidate's files in memory, and the functions that replace file functions of `os` and `io`.
 
     Of the host's files, only those under the paths in `visible` can be read. `held` maps the paths of host files to
     their contents, for a sandbox tier in which files cannot be opened. Opening a file in memory for reading gives a
@@ -162,11 +162,11 @@ class Scratch:
     replace = rename
 
     def chmod(self, path: _Path, mode: int, **options: Any) -> None:
-        """Check the path, and leave its mode unchanged; this replaces `os.chmod`."""
+        """Replace `os.chmod`: check the path, but do not change the mode of the file."""
         self._entry(self._own(path))
 
     def utime(self, path: _Path, *times: Any, **options: Any) -> None:
-        """Check the path, and leave its times unchanged; this replaces `os.utime`."""
+        """Replace `os.utime`: check the path, but do not change the times of the file."""
         self._entry(self._own(path))
 
     def truncate(self, path: _Path, length: int) -> None:
@@ -200,7 +200,7 @@ class Scratch:
         return any(f"{full}/".startswith(f"{path}/") for path in self._visible)
 
     def _seen(self, full: str, *, ancestors: bool = True) -> str:
-        """Return the path if it is visible or, with `ancestors`, contains a visible path.
+        """Return the path if it is visible or, with `ancestors`, if it contains a visible path.
 
         Raises FileNotFoundError otherwise.
         """
@@ -256,9 +256,9 @@ class Scratch:
         return descriptor
 
     def _open_visible(self, full: str, flags: int) -> int:
-        """Open a host file for reading, or the copy of it in `held` if the system refuses.
+        """Open a host file for reading. If the system refuses, open the copy in `held` instead.
 
-        Raises PermissionError for flags that write, FileNotFoundError if the file can be read in neither way.
+        Raises PermissionError for flags that write, FileNotFoundError if neither the file nor a copy can be opened.
         """
         if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
             raise _error(errno.EACCES, full)

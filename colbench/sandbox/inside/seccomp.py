@@ -1,7 +1,7 @@
-"""The seccomp filter of a candidate: an allow-list; all other system calls fail with EPERM or ENOSYS.
+"""The seccomp filter of a candidate. It allows the listed system calls; all others fail with EPERM or ENOSYS.
 
-The program is assembled once, before any candidate. It is a binary search over the numbers of the calls, followed by a
-few checks of arguments. It uses no library, only the kernel's filter format (see seccomp(2), bpf(4)).
+The filter program is assembled once, before any candidate. It is a binary search over the numbers of the calls,
+followed by a few checks of arguments. No library is used, only the kernel's filter format (see seccomp(2), bpf(4)).
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _FARTHEST = 255
 _NUMBER_AT, _ARCHITECTURE_AT, _ARGUMENTS_AT = 0, 4, 16
 
 Instruction = tuple[int, int, int, int]
-"""Operation code, jump if true, jump if false, and constant."""
+"""One instruction: operation code, jump distance if true, jump distance if false, and constant."""
 
 _WRITING = 0o3 | 0o100 | 0o1000
-"""The flags O_WRONLY, O_RDWR, O_CREAT and O_TRUNC, which have the same values on both architectures."""
+"""The flags O_WRONLY, O_RDWR, O_CREAT and O_TRUNC, which have the same values on x86-64 and aarch64."""
 _THREAD = 0x10000
 _NEW_NAMESPACES = 0x7E020000
 _FCNTL = (0, 1, 2, 3, 4, 1030)
@@ -72,8 +72,10 @@ _CHECKS: dict[str, list[Instruction]] = {
     "memfd_create": _require(1, [0, 1]),
     "prlimit64": _require(0, [0]) + _require_null(2),
 }
-"""Checks of arguments: files are opened for reading only, `clone` starts only threads, sockets are AF_UNIX streams, no
-message goes to an address, limits are only read, and anonymous files have neither seals nor huge pages.
+"""Checks of arguments, by system call.
+
+The checks ensure that files are opened only for reading, `clone` starts only threads, sockets are AF_UNIX streams, no
+message is sent to an address, limits are only read, and anonymous files have neither seals nor huge pages.
 """
 
 
@@ -86,7 +88,7 @@ def machine_code(machine: str) -> int:
 
 
 def candidate_filter(machine: str | None = None, *, files: bool = True) -> bytes:
-    """Return the filter program for this machine. If `files` is False, nothing may be opened, not even for reading.
+    """Return the filter program for this machine. If `files` is False, it refuses to open any file, even for reading.
 
     Raises OSError if the machine's architecture is unknown.
     """

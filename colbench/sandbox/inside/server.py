@@ -1,4 +1,4 @@
-"""The fork server: one process for each worker, which forks a child for each job that the harness sends.
+"""The fork server: the process behind one worker. It forks a child for each job that the harness sends.
 
 The server never sees a job. The harness passes it the socket on which a job waits; the child reads the job and answers
 there, so the server's memory contains nothing of one candidate that another candidate could find. On the control
@@ -35,7 +35,7 @@ _NULL = 0
 """Descriptor of standard input, which is /dev/null."""
 _CORES = len(os.sched_getaffinity(0))
 _MOST_SETUP = 1 << 18
-"""Maximum size of the setup message in bytes, which is more than such a socket can transfer by default."""
+"""Maximum size of the setup message in bytes. By default, a control socket cannot transfer a larger message."""
 _SHORTEST_WAIT = 0.01
 _FORK_SECONDS = 10.0
 """Seconds for which a fork is retried while the machine or the user has reached the limit of processes."""
@@ -61,7 +61,7 @@ def main(control_descriptor: int) -> None:
 
 
 class Server:
-    """A server that forks a child for each job, limits its time and threads, and reports how it ended."""
+    """A server that forks a child for each job, limits the child's time and threads, and reports how the child ends."""
 
     def __init__(self, control: socket.socket, setup: dict[str, Any]) -> None:
         self.control = control
@@ -175,14 +175,14 @@ class Server:
     def patience(self, child: int, started: float) -> float:
         """Return the seconds until the next check of the child's time budgets; at least `_SHORTEST_WAIT`.
 
-        Even a child that uses all cores cannot use up a budget earlier.
+        The check comes so early that even a child that uses all cores has hardly exceeded a budget by then.
         """
         cpu = (self.cpu - _cpu_seconds(child)) / _CORES
         return max(min(cpu, started + self.wall - time.monotonic()), _SHORTEST_WAIT)
 
 
 def _fork() -> int:
-    """Fork, and wait while there are too many processes. Raises OSError if there are too many for too long."""
+    """Fork; try again while the limit of processes is reached. Raises OSError if `_FORK_SECONDS` is not enough time."""
     limit = time.monotonic() + _FORK_SECONDS
     while True:
         try:

@@ -1,4 +1,4 @@
-"""System calls that a candidate may make: name, number on x86-64, number on aarch64 (`-`: no such call)."""
+"""Tables of system calls. An entry is a name, a number on x86-64 and a number on aarch64 (`-`: no such call)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ALLOWED = """
     pause 34 -, exit 60 93, exit_group 231 94, membarrier 324 283, restart_syscall 219 128,
     arch_prctl 158 -, close_range 436 436, ftruncate 77 46, umask 95 166
 """
-"""Calls allowed with any arguments: none can write to a host file or reach another process or the network."""
+"""Calls allowed with any arguments. None of them can write to a host file, or reach another process or the network."""
 
 CHECKED = """
     open 2 -, openat 257 56, clone 56 220, fcntl 72 25, ioctl 16 29, socketpair 53 199,

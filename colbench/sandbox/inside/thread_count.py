@@ -37,7 +37,8 @@ _THREAD = 0x10000
 class ThreadCount:
     """A count of the threads that this process's children start from now on.
 
-    Raises OSError if the kernel does not support this, or if this process already has a seccomp listener.
+    Raises OSError if the kernel cannot suspend and resume the start of a thread, or if this process already has a
+    seccomp listener.
     """
 
     def __init__(self) -> None:

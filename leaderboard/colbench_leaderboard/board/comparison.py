@@ -181,7 +181,10 @@ def _least_detectable(deviation: float, tasks: int) -> float | None:
 
 
 def _only(mine: Floats, theirs: Floats) -> tuple[int, int] | None:
-    """Return how many tasks only `mine` solved, and how many only `theirs`; None unless every task has one trial."""
+    """Return how many tasks only `mine` solved, and how many tasks only `theirs` solved.
+
+    Return None unless every task has one trial.
+    """
     if mine.shape[1] != 1 or theirs.shape[1] != 1:
         return None
     return int((mine > theirs).sum()), int((mine < theirs).sum())

@@ -1,4 +1,4 @@
-"""Mean usage of an entry's agent per dialogue: tokens as stated in the bundle, and dollars at the run's price."""
+"""An agent's mean usage per dialogue: tokens as stated in the bundle, and dollars at the price of the run."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _price(lock: Lock) -> Price | None:
 
 
 def _usages(folder: Path, tasks: Collection[str]) -> Iterator[Usage | None]:
-    """Yield the agent's usage in each dialogue on these tasks; None for a dialogue with a reply of unknown usage."""
+    """Yield the agent's usage in each dialogue on these tasks; None if any reply's usage is unknown."""
     decoder = msgspec.json.Decoder(_Trajectory)
     for path in sorted((folder / TRAJECTORIES).iterdir()):
         with path.open("rb") as lines:

@@ -17,7 +17,7 @@ from colbench_leaderboard.verify.receipt import Finding, Level, Receipt, Summary
 
 
 class Rank(Struct, frozen=True, kw_only=True):
-    """An entry's place on a board, which is ranked by mean value, and the interval of the place."""
+    """An entry's place on a board, and the interval of the place. Boards are ranked by mean value."""
 
     place: int
     """The place, counted from 1; entries with the same mean share a place."""
@@ -47,9 +47,10 @@ class Row(Struct, frozen=True, kw_only=True):
     Otherwise, it is the level in the receipt.
     """
     rerun: str
-    """The digest of the bundle of one maintainers' run of this system; "" if they did not run the system.
+    """The digest of the bundle of a run that the maintainers made with this system; "" if they made no such run.
 
-    This is the last run whose results differ from the entry's or, if no results differ, the last run.
+    If they made several runs, this is the last run whose results differ significantly from the entry's results. If no
+    results differ, this is the last run.
     """
     reruns: str
     """For a maintainers' run, the digest of the entry whose system was run; "" for all other entries."""
@@ -81,9 +82,15 @@ class Row(Struct, frozen=True, kw_only=True):
     success_by_turn: tuple[float, ...]
     undisclosed: float | None
     tokens: float | None
-    """The agent's prompt and completion tokens per dialogue, as stated in the bundle; None unless all are known."""
+    """The mean number of the agent's prompt and completion tokens per dialogue, as stated in the bundle.
+
+    None unless the tokens of every reply are known.
+    """
     cost: float | None
-    """The agent's US dollars per dialogue, at the price stated in the run; None unless price and tokens are known."""
+    """The agent's mean cost per dialogue in US dollars, at the price that the run stated.
+
+    None unless the price and the tokens of every reply are known.
+    """
 
 
 class Ceiling(Struct, frozen=True, kw_only=True):
@@ -148,7 +155,7 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 class Delta(Struct, frozen=True, kw_only=True):
-    """The changes of an entry's scores in a rescoring, published with the entry."""
+    """The changes that a rescoring made to an entry's scores; they are published with the entry."""
 
     record: int
     """Number of the log record about the rescoring."""

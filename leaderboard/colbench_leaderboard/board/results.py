@@ -164,7 +164,7 @@ class Results:
 def make_results(domain: str, entries: Iterable[tuple[str, Iterable[CellScore]]]) -> Results:
     """Build the results of a board; `entries` has the digest and the scores of each entry.
 
-    Raises DataError if the entries have different tasks, or if an entry has more trials of one task than of another.
+    Raises DataError if the entries have different tasks, or if an entry's tasks have different numbers of trials.
     """
     bounds = get_domain(domain).primary.bounds
     results = Results((), bounds)

@@ -1,4 +1,4 @@
-"""Reading the standings of a store: each entry is checked, and each board is ranked."""
+"""The standings of a store: functions that read and check its entries, and rank its boards."""
 
 from __future__ import annotations
 
@@ -103,9 +103,9 @@ def _entry(store: Path, accepted: Record, current: Record) -> Entry:
 
 
 def _kept(log: Log) -> dict[str, int]:
-    """Return, by bundle, the number of the last record with the decision `kept` since the bundle was accepted.
+    """Return, for each bundle, the number of its latest record with the decision `kept`.
 
-    Bundles without such a record are left out.
+    Only records after the bundle's last acceptance count. Bundles without such a record are left out.
     """
     kept: dict[str, int] = {}
     for record in log.records:

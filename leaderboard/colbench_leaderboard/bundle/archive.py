@@ -22,7 +22,7 @@ ARCHIVE = ".tar.gz"
 BLOCK = 512
 CHUNK = 1 << 16
 MOST_RATIO = 100
-"""Maximum ratio of the bytes unpacked so far to the packed bytes read so far; checked after `FREE` unpacked bytes."""
+"""Maximum ratio of unpacked bytes to packed bytes, both counted so far; checked after `FREE` unpacked bytes."""
 FREE = 16 << 20
 """Number of unpacked bytes up to which the ratio is not checked."""
 KINDS = {
@@ -58,9 +58,10 @@ def unpack(archive: Path, folder: Path) -> None:
 
 
 def write(path: Path, files: Iterable[tuple[str, Path]], level: int = 9) -> None:
-    """Write an archive, without times and owners, of the given files: pairs of the name in the archive and the path.
+    """Write files to an archive, without their times and owners.
 
-    With the same zlib, the same names, contents and `level` give the same bytes. `level`: compression level, 1 to 9.
+    `files`: for each file, its name in the archive and its path. `level`: the compression level, 1 to 9. With the same
+    zlib, the same names, contents and `level` give the same bytes.
     """
     with (
         path.open("wb") as raw,

@@ -1,4 +1,4 @@
-"""Unicode's complete table of confusable characters (UTS 39), which are characters that look alike."""
+"""Unicode's complete table of characters that look alike (confusable characters, UTS 39)."""
 
 from __future__ import annotations
 

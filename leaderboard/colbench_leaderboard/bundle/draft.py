@@ -1,4 +1,4 @@
-"""The draft of a bundle: the parts of a run to publish. Making the draft checks whether the run can be published."""
+"""The draft of a bundle: the parts of a run to publish. `draft` also checks whether the run can be published."""
 
 from __future__ import annotations
 

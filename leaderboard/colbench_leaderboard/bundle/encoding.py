@@ -70,7 +70,7 @@ def _diagnosis(
 
 
 def _flaw(content: bytes) -> tuple[str, str] | None:
-    """Return the rule that a text breaks and a message; None if the text follows the rules for all JSON files.
+    """Return the rule that a text breaks, with a message; None if the text follows the rules for all JSON files.
 
     These rules require UTF-8, valid JSON without NaN and infinite numbers, no key twice in an object, and no more
     levels and digits than Python can parse. The schema and the canonical form are not checked here.

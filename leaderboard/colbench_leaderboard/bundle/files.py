@@ -69,7 +69,10 @@ def plain_files(folder: Path) -> set[str]:
 
 
 def open_file(folder: Path, name: str) -> BufferedReader:
-    """Open a file of a bundle. Raises Refused (`archive.link`) if it is a link, DataError if it cannot be opened."""
+    """Open a file of a bundle.
+
+    Raises Refused (`archive.link`) if the file is a link, and DataError if it cannot be opened.
+    """
     try:
         return os.fdopen(os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW), "rb")
     except OSError as cause:

@@ -63,7 +63,7 @@ def text_flaws(lock: Lock) -> Iterator[str]:
 
 
 def _values(name: str, text: str) -> list[str]:
-    """Return the values in the text of a field of the lock: one, or several if the field's name is in `JOINED`."""
+    """Return the values in the text of a lock's field: one value, or several if the field's name is in `JOINED`."""
     return text.split(VALUES) if name in JOINED else [text]
 
 
@@ -81,7 +81,7 @@ def uses_model(lock: Lock) -> bool:
 
 
 def model_name(lock: Lock) -> str:
-    """Return the model in the agent's spec or, failing that, in the agent's description of itself; "" if unknown."""
+    """Return the model in the agent's spec or else in the agent's description of itself; "" if unknown."""
     kind, named = _agent(lock)
     return named.partition("@")[0] if kind in MODELS else str(_described_model(lock) or "")
 

@@ -27,7 +27,7 @@ OTHER_ARCHIVES = {".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz", ".zip", "
 
 
 def pack(draft: Draft, out: Path) -> str:
-    """Write the bundle and return its digest; the bundle is an archive if `out` ends in `.tar.gz`, else a folder.
+    """Write the bundle to `out`: an archive if `out` ends in `.tar.gz`, else a folder. Return the bundle's digest.
 
     The files are checked as a receiver checks them (see `read_bundle`), but not compared with the tasks. The bundle is
     then moved to `out`; if `out` already is this bundle, it stays unchanged.
@@ -107,7 +107,7 @@ class _Writer:
 
 
 def _require_no_secret(value: object, where: str) -> None:
-    """Raise UserError if a text of the value seems to contain a secret.
+    """Raise UserError if any text in the value seems to contain a secret.
 
     Texts are searched before they are encoded, because JSON escapes can change a secret or the character before it.
     """

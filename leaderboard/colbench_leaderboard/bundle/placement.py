@@ -1,4 +1,4 @@
-"""The board that an entry belongs to: entries are compared only on the same tasks, and in the same setting.
+"""The board that an entry belongs to. Entries on a board have the same tasks and the same setting.
 
 The standard track prescribes the setting, which consists of the human and the turn limit. In the open track, each
 setting has its own boards.
@@ -17,7 +17,7 @@ SETTING_DIGITS = 8
 
 
 def board_key(track: Track, domain: str, tasks: str, lock: Lock) -> str:
-    """Return the name of an entry's board in URLs; `tasks`: the hash of the tasks on which the entry was verified."""
+    """Return the name of an entry's board in URLs; `tasks`: hash of the tasks on which the entry was verified."""
     key = f"{track}-{domain}-{tasks[:DIGITS]}"
     return key if track == "standard" else f"{key}-{digest(_setting(lock))[:SETTING_DIGITS]}"
 

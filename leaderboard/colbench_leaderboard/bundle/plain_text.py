@@ -22,11 +22,11 @@ BLANK = re.compile(
 JOINERS = {"\u200c", "\u200d", "\ufe0e", "\ufe0f"}
 """Invisible characters that some scripts and emoji need; allowed in free text only."""
 ALPHABETS = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU")
-"""Alphabets that must not be mixed in one word, because a letter of one can look like a letter of another."""
+"""Alphabets that must not be mixed in one word, because letters of different alphabets can look alike."""
 MOST_MARKS = 2
 """Maximum number of combining marks on one letter."""
 POINT = "·"
-"""The character that replaces signs and spaces between two digits (the point in 2.5) before names are compared."""
+"""The character that replaces signs and spaces between two digits, as in 2.5, before names are compared."""
 
 
 def require_plain(submission: Submission, file: str = SUBMISSION) -> None:
@@ -100,15 +100,21 @@ def strings(value: object) -> Iterator[str]:
 
 
 def look_alike(one: str, other: str) -> bool:
-    """Return True if two names look alike; each name counts as written, in lowercase, and in uppercase."""
+    """Return True if two names look alike.
+
+    Each name is compared as written, in lowercase, and in uppercase, with all three forms of the other name.
+    """
     return not _skeletons(one).isdisjoint(_skeletons(other))
 
 
 def skeleton(name: str) -> str:
-    """Return a key that two names share if they look alike as written (`look_alike` also compares other cases).
+    """Return a key that is the same for two names if they look alike as written.
 
-    Confusable characters (UTS 39) are unified, and so are `i` and `l`. Case, accents, spaces and signs are dropped, but
-    between two digits, spaces and signs become `POINT`. A name that consists only of spaces and signs is unchanged.
+    `look_alike` also compares the names in other cases.
+
+    Confusable characters (UTS 39) are unified, and so are `i` and `l`. Case, accents, spaces and signs are dropped.
+    However, spaces and signs between two digits become `POINT`. A name that consists only of spaces and signs is
+    unchanged.
     """
     seen = re.sub(r"(?<=\d)[\W_]+(?=\d)", POINT, unicodedata.normalize("NFD", name))
     for _ in range(2):  # NFKD can produce characters that are themselves confusable
@@ -130,7 +136,10 @@ def is_time(text: str) -> bool:
 
 
 def _tells_apart(char: str) -> bool:
-    """Return True for letters, digits, `POINT`, and signs that are part of letters (Hindi vowel signs, not accents)."""
+    """Return True for letters, digits, `POINT`, and signs that are part of letters.
+
+    Hindi vowel signs are part of letters; accents are not.
+    """
     is_sign = unicodedata.category(char)[0] == "M" and "COMBINING" not in unicodedata.name(char, "")
     return char.isalnum() or char == POINT or is_sign
 

@@ -51,7 +51,7 @@ Part = TypeVar("Part", Submission, Lock)
 MOST_LINE = 8 * MIB
 """Maximum number of bytes of a trajectory, without its blobs."""
 MOST_COUNTED = 1 << 40
-"""The largest accepted number in a trajectory: tokens, requests, trial and seed."""
+"""The largest value that a trajectory may state for a number of tokens or requests, a trial, or a seed."""
 
 
 class Cell(NamedTuple):

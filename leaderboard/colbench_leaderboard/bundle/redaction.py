@@ -1,4 +1,4 @@
-"""Removing private data (file paths, URLs, commands) from the published parts of a run, and finding secrets there.
+"""Removing private data (file paths, URLs, commands) from the published parts of a run, and finding secrets in them.
 
 In the configuration, a command or URL is reduced to its kind, and a file path to the file's name. An argument is
 published only if its name is in `HARMLESS`, or if it is a number or boolean whose name does not suggest a secret. As
@@ -40,7 +40,7 @@ FILES = ("agent_prompt", "human_prompt")
 """Fields that name a file; only the hash of the file is published."""
 ROLES = ("agent", "human")
 COMMAND = "command"
-"""The key of a command line; it is removed from the descriptions that the agent and other parts of a run publish."""
+"""The key of a command line, which is removed from the published descriptions of the agent and other parts of a run."""
 SECRETIVE = re.compile(r"key|token|secret|passw|credential|auth(?!ors?(?![a-z]))", re.IGNORECASE)
 """Names of arguments and environment variables that suggest a secret; AUTHOR, as in GIT_AUTHOR_EMAIL, does not."""
 HARMLESS = {"max_tokens", "max_completion_tokens"}
@@ -58,7 +58,7 @@ SHAPES = {
 }
 SECRETS = {what: re.compile(shape, re.ASCII) for what, shape in SHAPES.items()}
 SHORTEST = 12
-"""Minimum length of an environment variable's value that counts as a secret; a shorter one may be a common word."""
+"""Minimum length of an environment variable's value that counts as a secret; a shorter value may be a common word."""
 
 
 class PublicRecord(Struct, frozen=True, kw_only=True):
@@ -97,8 +97,8 @@ def public_record(record: RunRecord) -> PublicRecord:
 def find_secret(text: str, environment: Mapping[str, str] | None = None) -> str:
     """Return the kind of secret that a text seems to contain, but not the secret itself; "" if none is found.
 
-    `environment`: environment variables (default: the variables of this process). The value of a variable is a secret
-    if the variable's name suggests it, and if the value has at least `SHORTEST` characters.
+    `environment`: environment variables (default: the variables of this process). The value of a variable counts as
+    a secret if the variable's name suggests it, and if the value has at least `SHORTEST` characters.
     """
     for what, shape in SECRETS.items():
         if shape.search(text):

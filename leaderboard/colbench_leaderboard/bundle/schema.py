@@ -6,7 +6,8 @@
     blobs/SHA256            texts longer than `LONG` bytes, named by the SHA-256 of their UTF-8
     MANIFEST.sha256         `SHA256  PATH` of every other file, sorted; its own SHA-256 is the bundle's digest
 
-A bundle is a folder, or a `.tar.gz` archive of one. It contains no tests, references or rewards.
+A bundle is a folder with these files, or a `.tar.gz` archive of such a folder. It contains no tests, references or
+rewards.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Disclosures(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Facts that readers of the board must know; only `training_notes` may be omitted."""
 
     trained_on_colbench: bool
-    """True if the system was trained on any task, dialogue or generator of ColBench, including non-test tasks."""
+    """True if the system was trained on any task, dialogue or generator of ColBench, even outside the test sets."""
     training_notes: Text = ""
     human_in_the_loop: bool
     tools: Annotated[str, Meta(min_length=1, max_length=MOST_TEXT)]

@@ -1,4 +1,4 @@
-"""The file `submission.toml`, which describes a system: a question for each key, a template, and a reader."""
+"""The questions, the template and the reader for `submission.toml`, the file that describes a system."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ SCORES = {
     "win",
     "wins",
 }
-"""Words that mark a key as a score; a submission states no scores, because every number is recomputed."""
+"""Words that mark a key as a score. A submission must not state scores, because every number is recomputed."""
 TEMPLATE = {
     "name": "",
     "organization": "",
@@ -112,7 +112,10 @@ def read_submission(path: Path) -> Submission:
 
 
 def submission_of(values: dict[str, Any], file: str) -> Submission:
-    """Return the submission from parsed values. Raises the errors of `read_submission`; `file`: name of the file."""
+    """Return the submission from the parsed values of a file.
+
+    `file`: the file's name, for errors. Raises the errors of `read_submission`.
+    """
     if key := score_key(values):
         raise DataError(
             f"{file}: `{key}`{_table(key)}: scores are not submitted; they are recomputed from the "

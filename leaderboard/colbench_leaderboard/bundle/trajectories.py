@@ -1,4 +1,4 @@
-"""Conversion of rollouts to trajectories and back; long texts are stored as blobs."""
+"""Conversion of rollouts to trajectories, whose long texts are stored as blobs, and of trajectories to rollouts."""
 
 from __future__ import annotations
 

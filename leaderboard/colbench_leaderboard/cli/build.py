@@ -95,7 +95,7 @@ def _show(built: Built, out: Path) -> None:
 
 
 def _serve(site: Path, port: int | None) -> int:
-    """Serve a site on this machine only, until interrupted."""
+    """Serve a site, to this machine only, until the user stops the process."""
     from colbench_leaderboard.site.serve import server
 
     with server(site, PORT if port is None else port) as running:
@@ -109,9 +109,10 @@ def _serve(site: Path, port: int | None) -> int:
 
 
 def _browser(standings: Standings, args: argparse.Namespace) -> str:
-    """Return the versions of the tools that render pictures here; "" if no board has pictures or no browser works.
+    """Return the versions of the tools that render pictures on this machine.
 
-    Raises UserError if the browser that `--browser` names does not work.
+    Returns "" if no board has pictures or no browser works. Raises UserError if the browser that `--browser` names does
+    not work.
     """
     from colbench.registry import get_domain
 

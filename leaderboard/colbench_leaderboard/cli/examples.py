@@ -1,4 +1,4 @@
-"""Command lines in the help of each command, from the first one to try to less common ones."""
+"""Command lines in the help of each command, ordered from the most to the least common use."""
 
 from __future__ import annotations
 

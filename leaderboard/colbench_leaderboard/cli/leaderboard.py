@@ -165,7 +165,7 @@ def init(args: argparse.Namespace) -> int:
 
 
 def accept(args: argparse.Namespace) -> int:
-    """Verify a bundle, and record its acceptance or, with `--refuse`, its refusal. Return 1 if nothing is recorded."""
+    """Verify a bundle, and record that it is accepted or, with `--refuse`, refused. Return 1 if nothing is recorded."""
     from colbench_leaderboard.store.decisions import require_reason
     from colbench_leaderboard.store.lock import locked
 

@@ -32,7 +32,7 @@ MEANS = (
 )
 STYLES = {"refusal": "red", "flag": "yellow", "note": "dim"}
 SHOWN = 3
-"""Maximum number of findings of one rule that are shown; the receipt has up to `findings.MOST` of them."""
+"""Maximum number of findings that are shown for one rule. The receipt has up to `findings.MOST` findings of a rule."""
 INTERVAL = 10.0
 """Minimum number of seconds between two lines of progress if the output is not a terminal."""
 
@@ -126,7 +126,7 @@ def to_json(content: object) -> str:
 
 
 def _by_rule(findings: Iterable[Finding]) -> dict[tuple[str, str], list[Finding]]:
-    """Return findings by severity and rule: the most severe first, and otherwise in the order of `findings`."""
+    """Return the findings, grouped by severity and rule: the most severe groups first, otherwise in the given order."""
     order = list(STYLES)
     grouped: dict[tuple[str, str], list[Finding]] = {}
     for found in sorted(findings, key=lambda each: order.index(each.severity)):
@@ -186,7 +186,7 @@ def _estimate(found: Estimate, *, percent: bool = False) -> str:
 
 @contextmanager
 def progress() -> Iterator[Seen]:
-    """Yield a function that shows a verification's progress: as bars in a terminal, as occasional lines elsewhere."""
+    """Yield a function that shows a verification's progress: as bars in a terminal, or else as occasional lines."""
     with (_bars if errors().is_terminal else _lines)() as seen:
         yield seen
 

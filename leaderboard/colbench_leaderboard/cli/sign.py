@@ -63,7 +63,7 @@ def sign_with(store: Path, key: str) -> None:
 
 
 def require_keeper(args: argparse.Namespace) -> None:
-    """Raise UserError or DataError if `--key` is given but cannot sign the store; call this before a decision."""
+    """Raise UserError or DataError if `--key` is given but cannot sign the store; to be called before a decision."""
     from colbench_leaderboard.store.signatures import require_keeper
 
     if args.key:

@@ -100,7 +100,7 @@ def pack(args: argparse.Namespace) -> int:
 
 
 def _write_template(file: str, run: str | None) -> int:
-    """Write or print the questions; if a run is given, fill in the run's track and model, and print its next steps."""
+    """Write or print the questions. If a run is given, fill in its track and model, and print the next steps."""
     from colbench_leaderboard.bundle.draft import run_template
     from colbench_leaderboard.bundle.submission import template
 

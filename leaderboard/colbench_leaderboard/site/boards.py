@@ -72,7 +72,7 @@ def board_trail(view: BoardView) -> Trail:
 
 
 def board_page(board: Board, name: str, title: str, **data: object) -> Page:
-    """Return a page of a board to which the board's tabs link.
+    """Return one of the pages to which a board's tabs link.
 
     `name`: the name of the page's file and of its template, except that the page `index` has the template `ranking`.
     `title`: the page's own title, which precedes the board's title; "" to show only the board's title. `data`: further

@@ -51,7 +51,7 @@ from colbench_leaderboard.store.layout import LOG, bundle_folder, verified_folde
 from colbench_leaderboard.verify.receipt import RECEIPT, SCORES, SUMMARY, CellScore
 
 LEVEL = 2
-"""Compression level of bundles: files are a third larger than at the best level, but made in an eighth of the time."""
+"""Compression level of bundles. Files are a third larger than at the best level, but take an eighth of the time."""
 Known = Mapping[str, Task]
 """The tasks whose references are shown, by hash."""
 Scores = Sequence[tuple[Row, Sequence[CellScore]]]
@@ -83,7 +83,7 @@ def build(
     `tasks`: the tasks whose references may be shown; they are found by their hash. `renders`: the store of pictures of
     pages; None for a site without pictures. `browser`: the environment in which the shown pictures were made; if it is
     empty, pictures of each entry's own environment are shown. Raises UserError if the folder contains something other
-    than a site or cannot be written, DataError if a file does not match its hash.
+    than a site or cannot be written, and DataError if a file does not match its hash.
     """
     known = {task.hash: task for task in tasks}
     with Folder(out) as folder, ThreadPoolExecutor(os.cpu_count()) as pool:

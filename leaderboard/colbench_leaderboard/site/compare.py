@@ -1,4 +1,4 @@
-"""The pages of "A against B": a page to choose two entries and, for each entry, a comparison with all others.
+"""The pages of "A against B": a page to choose two entries and, for each entry, a comparison with all other entries.
 
 A table shows the comparisons; below it are the tasks on which two entries differ.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MOST, LEAST = 1000, 5
-"""Maximum number of tasks on a page, which is divided equally among the opponents, and minimum for each opponent."""
+"""Numbers of tasks: `MOST` on a page, divided equally among the opponents, but at least `LEAST` for each opponent."""
 
 
 class Task(NamedTuple):
@@ -42,7 +42,7 @@ class Diff(NamedTuple):
     """The tasks on which two entries differ."""
 
     tasks: Sequence[Task]
-    """Tasks with the largest differences first; on a large board only some of them."""
+    """The tasks, those with the largest differences first; on a large board, only the first of these tasks."""
     total: int
 
 
@@ -81,7 +81,7 @@ def page(
     rows: Mapping[str, Row],
     results: Results,
 ) -> Page:
-    """Return the page that compares one entry with every other; `rows` has all entries by digest."""
+    """Return the page that compares one entry with every other entry; `rows` has all entries by digest."""
     view = board_view(board)
     diffs = differing(results, row.bundle, [each.theirs for each in comparisons])
     opponents = [
@@ -98,7 +98,7 @@ def page(
 
 
 def differing(results: Results, mine: str, others: Sequence[str]) -> dict[str, Diff]:
-    """Return, for each of `others`, the tasks on which it differs most from `mine`, and how many tasks differ."""
+    """Return, for each entry in `others`, the tasks on which it differs most from `mine`, and how many tasks differ."""
     most = max(LEAST, MOST // max(1, len(others)))
     own = results.values(mine).mean(axis=1)
     return {other: _diff(own, results.values(other).mean(axis=1), most) for other in others}

@@ -1,4 +1,6 @@
-"""The pages of an entry's dialogues: several per page, each with answer and reference, and a list of all dialogues.
+"""The pages of an entry's dialogues, and a list of all dialogues.
+
+A page has several dialogues, each with its answer and the reference.
 
 Without JavaScript, a page shows its dialogues in a column. With JavaScript, it shows one dialogue at a time, beginning
 with the dialogue that the URL names, or else the first.
@@ -82,7 +84,10 @@ class Listed(NamedTuple):
 
 
 def joined(scores: Sequence[CellScore], rollouts: Iterator[Rollout]) -> Iterator[Cell]:
-    """Yield each score with its dialogue (None if the bundle lacks it); both inputs are sorted by task and trial."""
+    """Yield each score with its dialogue, or with None if the bundle lacks the dialogue.
+
+    Both inputs must be sorted by task and trial.
+    """
     rollout = next(rollouts, None)
     for score in scores:
         while rollout and (rollout.task_id, rollout.trial) < (score.task_id, score.trial):

@@ -1,6 +1,6 @@
 """The folder of a site, which is written under a temporary name and moved into place when it is complete.
 
-Only one process at a time writes a site; meanwhile, the file `.NAME.lock` next to the folder is locked.
+Only one process at a time writes a site: it locks the file `.NAME.lock` next to the folder.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ GALLERY = "gallery"
 
 
 class Folder:
-    """A site being written; when the `with` block ends, the site is moved into place (after an exception: removed)."""
+    """A site being written.
+
+    When the `with` block ends, the site is moved into place or, after an exception, removed.
+    """
 
     def __init__(self, out: Path) -> None:
         self.out = out.resolve()

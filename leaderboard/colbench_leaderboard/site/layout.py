@@ -1,4 +1,4 @@
-"""Pages and what they share: templates, style sheet, script, and the policy that allows only the site's own files."""
+"""Pages, and their common parts: templates, style sheet, script, and a policy that allows only the site's own files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from colbench_leaderboard.site import slugs, text
 
 PACKAGE = "colbench_leaderboard.site"
 OWN = "'self' file:"
-"""The site's own files in the content security policy; `file:` allows them in pages that are opened from a folder."""
+"""The site's own files, as a source in the content security policy; `file:` is for pages opened from a folder."""
 POLICY = content_security_policy(img_src=OWN, style_src=OWN, script_src=OWN)
 FILTERS = (
     slugs.archive_name,
@@ -41,7 +41,7 @@ class Page(Struct, frozen=True, kw_only=True):
     title: str
     trail: Trail = ()
     data: Mapping[str, object] = {}
-    """Values for the template: texts and numbers, and structs, sequences and mappings of these; no markup."""
+    """Values for the template: texts, numbers, and structs, sequences and mappings of texts and numbers; no markup."""
 
 
 class Layout:

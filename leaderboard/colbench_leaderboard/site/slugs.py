@@ -39,7 +39,7 @@ def board_folder(key: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def task_slug(task_id: str) -> str:
-    """Return the first digits of the hash of a task's ID; the ID itself is free text and unsafe in a path."""
+    """Return the first digits of the hash of a task's ID, because the ID itself is free text and unsafe in a path."""
     return sha256(task_id.encode()).hexdigest()[:DIGITS]
 
 

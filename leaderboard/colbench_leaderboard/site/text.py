@@ -17,7 +17,7 @@ LONGEST = 20_000
 
 
 def clean(value: object) -> object:
-    """Return a value with control characters and text-direction marks replaced; applied to every value on a page."""
+    """Return a value with control characters and text-direction marks replaced. Every value on a page is cleaned."""
     return printable(value) if type(value) is str and not value.isprintable() else value
 
 

@@ -17,7 +17,7 @@ from colbench_leaderboard.site.slugs import entry_page
 NAMED = 4
 """Maximum number of ranked entries whose curves are highlighted and labeled."""
 MOST_TURNS = 50
-"""Maximum number of turns in the curves and their table, so that one long curve does not compress the others."""
+"""Maximum number of turns in the curves and their table, so that one long curve does not compress the other curves."""
 COST = "Cost, reported"
 COSTS: tuple[tuple[str, str, Callable[[Row], float | None]], ...] = (
     ("Turns", "turns per dialogue", lambda row: row.turns.mean),

@@ -1,8 +1,8 @@
 """Auditing a store: everything in it must be consistent with its log.
 
-Every file that the log names must exist unchanged, except the bundles that were refused or deleted, and `entries/` may
-contain no other files. With a `Verifier`, the bundles of all current entries are also verified again, and the results
-must equal the stored files byte for byte.
+Every file that the log names must exist unchanged. However, a refused bundle may be missing, and a deleted bundle must
+be missing. The folder `entries/` may contain no other files. With a `Verifier`, the bundles of all current entries are
+also verified again, and the results must equal the stored files byte for byte.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def audit(
     trusted instead of the keys in the store; the store must then be signed. `verifier` verifies the bundle of each
     current entry again; without a verifier, each summary is compared with the stored scores. `seen` is called with a
     stage, the number of finished entries and the total. Raises DataError if the log itself is inconsistent or lacks
-    `head`, UserError if the public keys cannot be read or this machine cannot verify a bundle.
+    `head`, and UserError if the public keys cannot be read or this machine cannot verify a bundle.
     """
     log = read_log(store, head)
     torn = (
@@ -146,7 +146,10 @@ def _check_record(store: Path, record: Record) -> None:
 
 
 def _recompute(store: Path, record: Record, verifier: Verifier | None) -> None:
-    """Raise DataError unless an entry's numbers follow from its transcripts (without a verifier, from its scores)."""
+    """Raise DataError unless an entry's numbers follow from its transcripts.
+
+    Without a verifier, the summary must follow from the stored scores.
+    """
     if verifier:
         _verify(store, record, verifier)
     else:

@@ -174,7 +174,10 @@ def _require_store(folder: Path, to: str) -> None:
 
 
 def _head(git: Git, name: str) -> str:
-    """Return the current commit. Raises UserError, whose message begins with `name`, if the repository has none."""
+    """Return the current commit.
+
+    Raises UserError, whose message begins with `name`, if the repository has no commit.
+    """
     found = git.attempt(("rev-parse", "--verify", "--quiet", "HEAD^{commit}"))
     if found.returncode:
         raise UserError(
@@ -204,7 +207,7 @@ def _tree(git: Git, bundle: Bundle, base: str, folder: str) -> str:
 
 
 def _changes(git: Git, base: str, head: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the status, the new file mode and the path of each change."""
+    """Yield the status, the new file mode and the path of each file that differs between two commits."""
     raw = git("diff-tree", "-r", "-z", "--no-renames", "--no-ext-diff", base, head)
     fields = raw.split("\0")
     for about, path in zip(fields[0:-1:2], fields[1::2], strict=True):

@@ -72,7 +72,7 @@ def accept(
 
 
 def refuse(store: Path, bundle: Path, verified: Path, reason: str) -> Record:
-    """Record that a bundle is refused, and why, and return the record; store the receipt's files, but not the bundle.
+    """Record that a bundle is refused, and why. Store the receipt's files, but not the bundle; return the record.
 
     `bundle`: a folder or a `.tar.gz`; `verified`: the folder with the bundle's receipt. Raises UserError if the receipt
     belongs to another bundle, if the bundle is on a board, or if `reason` is not valid. Raises DataError if a file is
@@ -150,7 +150,7 @@ def rescore(store: Path, bundle: str, verified: Path, reason: str) -> Record | N
 
 
 def keep(store: Path, bundle: str, reason: str) -> Record:
-    """Record, with the reason, that an entry is ranked despite flags in its current receipt or differing reruns.
+    """Record that an entry is ranked despite flags in its current receipt, or despite reruns with different results.
 
     For flags, the decision holds until the entry gets another receipt. For reruns, it holds until the results of a
     later rerun differ significantly from the entry's. Raises UserError if the entry is not on a board, if it has no
@@ -230,7 +230,7 @@ def _require_same_board(
 
 
 def _require_own_name(store: Path, log: Log, bundle: Bundle, receipt: Receipt) -> None:
-    """Raise UserError if an entry on the same board has a name that looks like this bundle's."""
+    """Raise UserError if an entry on the same board has a name that looks like this bundle's name."""
     about = bundle.submission
     reruns = {record.bundle for record in log.records if record.reruns}
     for other, record in log.standing().items():
@@ -308,7 +308,7 @@ def _part(folder: Path) -> Path:
 
 
 def _move(part: Path, folder: Path) -> None:
-    """Move a folder into place once all its files are written to disk."""
+    """Write all files of a folder to disk, then move the folder into place."""
     for path in [*part.rglob("*"), part]:
         _sync(path)
     part.rename(folder)

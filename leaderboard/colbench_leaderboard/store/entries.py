@@ -1,4 +1,7 @@
-"""Reading the files of an entry in a store; each is checked against the hash in the log or in the entry's receipt."""
+"""Reading the files of an entry in a store.
+
+Each file is checked against the hash in the log or in the entry's receipt.
+"""
 
 from __future__ import annotations
 

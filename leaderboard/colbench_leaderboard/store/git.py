@@ -67,7 +67,7 @@ class Git:
         stdin: bytes | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> subprocess.CompletedProcess[bytes]:
-        """Run a git command and return the finished process, whether or not the command failed.
+        """Run a git command and return the finished process, even if the command failed.
 
         Raises UserError if git is not installed.
         """

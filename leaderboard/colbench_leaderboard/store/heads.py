@@ -1,4 +1,6 @@
-"""Heads of the log (a head is the hash of the last record), which keepers sign and publish to reveal a rewritten log.
+"""Heads of the log, which keepers sign and publish so that a rewritten log is detected.
+
+A head is the hash of the log's last record.
 
     STORE/heads/N.txt    the head after record N, and the signature of a keeper
 
@@ -39,7 +41,7 @@ class Head(Struct, frozen=True, kw_only=True):
     time: str
     """Time of the last record."""
     follows: int
-    """Number of records at the previous signed head; 0 for the first signed head, and for an unsigned head."""
+    """Number of records that the previous signed head covers; 0 for the first signed head, and for an unsigned head."""
     signature: str = ""
     """The signature; "" if the head is not signed."""
 
@@ -106,7 +108,7 @@ def read_heads(store: Path) -> list[Head]:
 
 
 def require_head(log: Log, head: Head, name: str) -> None:
-    """Raise DataError unless a log begins with the records that a head covers, and the last record has the head's time.
+    """Raise DataError unless a log begins with the records that a head covers, and the last one has the head's time.
 
     `name`: the head's name in errors.
     """
@@ -130,7 +132,7 @@ def require_head(log: Log, head: Head, name: str) -> None:
 def require_signed(head: Head, keepers: Keepers, name: str) -> str:
     """Return the name of the keeper who signed a head; `name`: the head's name in errors.
 
-    Raises DataError if the head is not signed, or not by a keeper.
+    Raises DataError if no keeper signed the head.
     """
     if not head.signature:
         raise DataError(f"{name}: not signed")

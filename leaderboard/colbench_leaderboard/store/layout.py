@@ -28,7 +28,7 @@ ADDRESS = 12
 """Number of leading digits of a digest that identify an entry on the site; they are unique among accepted bundles."""
 Decision = Literal["accepted", "refused", "removed", "rescored", "kept"]
 STANDING: tuple[Decision, ...] = ("accepted", "rescored", "kept")
-"""Decisions after which a bundle is on a board; the bundle's last record then names the current receipt."""
+"""Decisions after which a bundle is on a board. The last record of such a bundle names its current receipt."""
 
 
 DigestOrNone = Annotated[str, Meta(pattern=r"^([0-9a-f]{64})?$")]

@@ -1,4 +1,4 @@
-"""The lock of a store: while an entry is being verified against the others, no entry can be added.
+"""The lock of a store: while an entry is being verified against the other entries, no entry can be added.
 
 The operating system releases the lock when the process ends in any way.
 """
@@ -32,8 +32,8 @@ def locked(store: Path) -> Iterator[None]:
 def held(path: Path, name: str) -> Iterator[None]:
     """Lock a file for the duration of a `with` block; the file exists only while it is locked.
 
-    Raises UserError, whose message starts with `name`, if another process holds the lock; DataError if the file cannot
-    be opened.
+    Raises UserError, whose message starts with `name`, if another process holds the lock. Raises DataError if the file
+    cannot be opened.
     """
     try:
         file = _lock(path)
@@ -51,7 +51,7 @@ def held(path: Path, name: str) -> Iterator[None]:
 
 
 def _lock(path: Path) -> int:
-    """Create, open and lock a file. Raises an OSError: BlockingIOError if another process has locked the file."""
+    """Create, open and lock a file. Raises BlockingIOError if another process has locked it, or another OSError."""
     while True:
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         try:

@@ -49,7 +49,7 @@ class Log(Struct, frozen=True, kw_only=True):
     """True if an incomplete line follows the last line; the incomplete line is not part of the log."""
 
     def head_after(self, number: int) -> str:
-        """Return the SHA-256 of the line of record `number`, from 1 to the number of records."""
+        """Return the SHA-256 of the line of record `number`; records are numbered from 1."""
         return self.head if number == len(self.records) else self.records[number].previous
 
     def latest(self) -> dict[str, Record]:
@@ -113,7 +113,7 @@ def parse_log(content: bytes) -> Log:
 
 
 def _check(record: Record, number: int, head: str, before: dict[str, Record]) -> None:
-    """Raise Refused if the record cannot come next in the log; else store it in `before` under its bundle."""
+    """Raise Refused if the record cannot come next in the log. Otherwise, store it in `before` under its bundle."""
 
     def require(condition: object, message: str) -> None:
         if not condition:
@@ -199,7 +199,10 @@ class LogWriter:
         """The current log."""
 
     def append(self, decision: Decision, bundle: str, **fields: str | bool) -> Record:
-        """Write a record. Raises DataError if the record does not fit the log, UserError if it cannot be written."""
+        """Write a record.
+
+        Raises DataError if the record does not fit the log, and UserError if the record cannot be written.
+        """
         values = {
             "number": len(self.log.records) + 1,
             "previous": self.log.head,
@@ -238,8 +241,8 @@ def _write_all(file: int, content: bytes, start: int) -> None:
 def writing(store: Path) -> Iterator[LogWriter]:
     """Lock the log of a store to append to it.
 
-    Raises UserError if another process has locked the log or this process may not write it, DataError if the log is
-    missing, is not a plain file, is damaged (see `read_log`), or has a hard link.
+    Raises UserError if another process has locked the log or this process may not write it. Raises DataError if the log
+    is missing, is not a plain file, is damaged (see `read_log`), or has a hard link.
     """
     path = store / LOG
     try:
@@ -294,7 +297,7 @@ def require_latest(log: Log, bundle: str, decision: Decision) -> None:
 def find(log: Log, prefix: str) -> str:
     """Return the digest of the only bundle in the log with this prefix.
 
-    Raises UserError unless there is exactly one.
+    Raises UserError unless exactly one bundle has this prefix.
     """
     found = [bundle for bundle in log.latest() if bundle.startswith(prefix)]
     if len(found) != 1:

@@ -1,4 +1,4 @@
-"""The signatures of a store's receipts, and of the log's heads, which cover every record.
+"""The signatures of a store's receipts, and of the heads of its log. The heads cover every record.
 
     STORE/signers                                        the keepers' public keys
     STORE/heads/N.txt                                    see `heads`
@@ -64,7 +64,7 @@ def read_keepers(store: Path, trusted: Path | None = None) -> Keepers | None:
 
 
 def check_signatures(store: Path, log: Log, keepers: Keepers | None) -> Signatures:
-    """Check every signature in a store, and check that the signed heads cover the whole log; return the result."""
+    """Check every signature in a store, and that the signed heads cover the whole log. Return the result."""
     try:
         heads = read_heads(store)
     except UserError as error:
@@ -85,8 +85,8 @@ def check_signatures(store: Path, log: Log, keepers: Keepers | None) -> Signatur
 def sign_store(store: Path, key: Path) -> Head:
     """Sign everything that is unsigned: first receipts, then the head of the log. Return the signed head.
 
-    Raises UserError if the store names no keepers or the key cannot sign, DataError if the key does not belong to a
-    keeper, the log has no records, or the store contradicts earlier signatures.
+    Raises UserError if the store names no keepers or the key cannot sign. Raises DataError if the key does not belong
+    to a keeper, the log has no records, or the store contradicts earlier signatures.
     """
     keepers = _keepers(store, key)
     with writing(store) as writer:
@@ -111,7 +111,7 @@ def sign_store(store: Path, key: Path) -> Head:
 def require_keeper(store: Path, key: Path) -> None:
     """Check that a key can sign a store by making test signatures, which are not stored.
 
-    Raises UserError if the store names no keepers or the key cannot sign, DataError if the key does not belong to a
+    Raises UserError if the store names no keepers or the key cannot sign, and DataError if the key does not belong to a
     keeper.
     """
     keepers = _keepers(store, key)
@@ -133,7 +133,7 @@ def _keepers(store: Path, key: Path) -> Keepers:
 
 
 def signed_records(store: Path) -> int:
-    """Return how many records the last signed head covers; 0 without a signed head. Signatures are not checked."""
+    """Return how many records the last signed head covers; 0 if the store has no head. Signatures are not checked."""
     heads = read_heads(store)
     return heads[-1].records if heads else 0
 
@@ -141,7 +141,7 @@ def signed_records(store: Path) -> int:
 def newest_head(store: Path, log: Log) -> Head:
     """Return the last head saved in the store or, if no head is saved, the head of the log.
 
-    Raises DataError if the log lacks the saved head, or if both are missing.
+    Raises DataError if the log lacks the saved head, or if no head is saved and the log has no records.
     """
     if not (heads := read_heads(store)):
         return head_of(log)

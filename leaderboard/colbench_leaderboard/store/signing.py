@@ -1,4 +1,4 @@
-"""OpenSSH signatures (`ssh-keygen -Y`), which keepers can make, and anyone can check, without a network or an account.
+"""OpenSSH signatures (`ssh-keygen -Y`), which need no network and no account. Keepers sign, and anyone can check.
 
 The keys of a store's keepers are in `STORE/signers`, an allowed-signers file: a line for each key, with the keeper's
 name first. See ALLOWED SIGNERS in ssh-keygen(1).

@@ -27,7 +27,7 @@ from colbench_leaderboard.verify.guessing import HALF, GuessRates
 
 
 class Disclosure(Struct, frozen=True, kw_only=True):
-    """Counts of facts in one dialogue: hidden facts, untold ones, and untold ones that the answer uses."""
+    """Counts of facts in one dialogue: hidden facts, untold facts, and untold facts that the answer uses."""
 
     hidden: int
     untold: int

@@ -33,7 +33,7 @@ MANY = 3
 """Minimum number of untold facts in the last group of dialogues, which covers all higher numbers; see `Group`."""
 
 Group = tuple[int, int]
-"""The key of a group of dialogues: the trial, and the number of untold facts, where `MANY` means `MANY` or more."""
+"""The key of a group of dialogues: the trial, and the number of untold facts (`MANY` means `MANY` or more)."""
 
 
 class _Dialogues:
@@ -64,7 +64,7 @@ class Excess(Struct, frozen=True, kw_only=True):
     expected: float
     """Upper bound of the expected value of `count` if agents guess all untold facts."""
     untold: int
-    """Number of untold facts in each dialogue; see `Group`."""
+    """Number of untold facts in each dialogue of the group; see `Group`."""
     p: float
     """The probability that guessing gives `count` or more, times the number of groups; 1 if `count` <= `expected`."""
 

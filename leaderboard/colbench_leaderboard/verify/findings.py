@@ -1,7 +1,7 @@
 """Rules for bundles, and a collection of their violations, limited to a readable number.
 
-docs/leaderboard.md explains the rules. `RULES` lacks the rules for the format of files; the package `bundle` checks
-these, and each violation is a refusal.
+docs/leaderboard.md explains the rules. `RULES` lacks the rules for the format of files. The package `bundle` checks
+these rules, and each violation is a refusal.
 """
 
 from __future__ import annotations
@@ -112,7 +112,10 @@ class Findings:
         return any(severity == "refusal" for _, severity in self._counts)
 
     def all(self) -> tuple[Finding, ...]:
-        """Return the findings, and for each rule with more than `MOST`, a finding that says how many were left out."""
+        """Return the findings.
+
+        For each rule with more than `MOST` findings, a further finding says how many were left out.
+        """
         more = (
             Finding(
                 rule=rule, severity=severity, file="", message=f"and {count - MOST:,} more of these"

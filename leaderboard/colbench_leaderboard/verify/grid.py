@@ -32,7 +32,10 @@ class Grid:
         self._seen: dict[str, set[int]] = {name: set() for name in self._tasks}
 
     def task(self, cell: Cell, findings: Findings) -> Task | None:
-        """Return the receiver's task for a cell; None, with a finding, if the cell's task, trial or seed is wrong."""
+        """Return the receiver's task for a cell.
+
+        If the cell's task, trial or seed is wrong, add a finding and return None.
+        """
         rollout = cell.rollout
         task = self._tasks.get(rollout.task_id)
         if task:

@@ -69,7 +69,7 @@ class Judge:
             yield judged
 
     async def void(self, tasks: Sequence[Task]) -> list[Task]:
-        """Return the tasks that the scorer cannot judge, whatever the answer. Raises the same errors as `judged`."""
+        """Return the tasks that the scorer cannot judge with any answer. Raises the same errors as `judged`."""
         blanks = self._in_order(self._scored(self._blank(task), task) for task in tasks)
         values = [blank.scores["default"].value async for blank in blanks]
         return [task for task, value in zip(tasks, values, strict=True) if value is None]

@@ -26,7 +26,10 @@ OURS = "colbench itself"
 
 
 def run_config(lock: Lock, findings: Findings) -> RunConfig | None:
-    """Return the run's configuration; None, with findings, if it is invalid or has a number that is too large."""
+    """Return the run's configuration.
+
+    If the configuration is invalid or has a number that is too large, add findings and return None.
+    """
     try:
         config = msgspec.convert(lock.config, RunConfig)
         flaws = list(size_flaws(config))

@@ -1,4 +1,4 @@
-"""The result of verifying a bundle: three files (for a refused bundle, only the receipt), the same on every machine.
+"""The result of verifying a bundle: three files or, for a refused bundle, only the receipt.
 
     verified/scores.jsonl   `CellScore`: canonical JSON, one line for each cell of the grid, by task and trial
     verified/summary.json   `Summary`
@@ -67,7 +67,7 @@ class CellScore(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False)
     agent_tokens: int | None = None
     """Number of the agent's tokens, as stated by the bundle; None unless the bundle states them for every turn."""
     failure: str = ""
-    """The boundary at which a cell without an answer failed, such as `agent`.
+    """The boundary (see `colbench.errors`) at which a cell without an answer failed, such as `agent`.
 
     `absent` if the bundle lacks the cell; "" if the cell did not fail.
     """
@@ -92,7 +92,10 @@ class Summary(Struct, frozen=True, kw_only=True):
     success: Estimate | None
     """None in a domain without a success metric."""
     pass_k: tuple[float, ...]
-    """Chance that k trials of a task all succeed, for k = 1 to `trials`; empty in a domain without a success metric."""
+    """Probability that k trials of a task all succeed, for each k from 1 to `trials`.
+
+    The field is empty in a domain without a success metric.
+    """
     turns: Estimate
     agent_words: Estimate
     human_words: Estimate
@@ -127,7 +130,7 @@ class Receipt(Struct, frozen=True, kw_only=True):
     """The verification level; None if the bundle is refused."""
     findings: tuple[Finding, ...]
     replayed: int
-    """Number of the human's replies that were generated again and are the same."""
+    """Number of the human's replies that the replayed human gave again."""
     scores: str
     """SHA-256 of scores.jsonl; "" if the bundle is refused."""
     summary: str

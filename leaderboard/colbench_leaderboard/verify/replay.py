@@ -1,4 +1,4 @@
-"""Replaying the rule-based human: it gives the same replies everywhere, so invented replies are detected."""
+"""Replaying the rule-based human, who gives the same replies everywhere, so that invented replies are detected."""
 
 from __future__ import annotations
 

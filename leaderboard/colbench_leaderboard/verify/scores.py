@@ -96,7 +96,7 @@ def _rounded(value: float, domain: Domain) -> float:
 
 
 def _by_turn(rollout: Rollout, domain: Domain) -> Iterator[float]:
-    """Yield, for each turn, the value of the latest scored answer so far; 0 before the first."""
+    """Yield, for each turn, the value of the latest scored answer so far; 0 before the first scored answer."""
     latest = 0.0
     for turn in rollout.turns:
         if turn.score and turn.score.value is not None:
@@ -105,7 +105,10 @@ def _by_turn(rollout: Rollout, domain: Domain) -> Iterator[float]:
 
 
 def _tokens(rollout: Rollout) -> int | None:
-    """Return the agent's tokens, prompt plus completion; None without turns, or if the usage of a turn is unknown."""
+    """Return the number of the agent's prompt and completion tokens.
+
+    Return None if the dialogue has no turns, or if the usage of any turn is unknown.
+    """
     usages = [turn.agent_usage for turn in rollout.turns]
     known = [usage for usage in usages if usage]
     if not known or len(known) < len(usages):

@@ -10,13 +10,13 @@ Shingles = frozenset[int]
 
 
 def runs(parts: Sequence[str], size: int) -> Shingles:
-    """Return the checksum of each run of `size` consecutive parts. A shorter sequence is itself the only run."""
+    """Return the checksum of each run of `size` consecutive parts. If the sequence is shorter, it is the only run."""
     starts = range(max(1, len(parts) - size + 1)) if parts else ()
     return _shingles(parts[start : start + size] for start in starts)
 
 
 def pairs(parts: Sequence[str], reach: int) -> Shingles:
-    """Return the checksum of each pair of parts at most `reach` places apart; inserting a part changes few pairs."""
+    """Return the checksums of all pairs of parts at most `reach` places apart. A new part changes few of them."""
     return _shingles(
         (part, other)
         for place, part in enumerate(parts)
@@ -25,7 +25,10 @@ def pairs(parts: Sequence[str], reach: int) -> Shingles:
 
 
 def containment(one: Shingles, other: Shingles) -> float:
-    """Return the share of the smaller set that the larger set contains; 1 if both are empty, 0 if only one is."""
+    """Return the share of the smaller set that the larger set contains.
+
+    Return 1 if both sets are empty, and 0 if only one set is empty.
+    """
     smaller = min(len(one), len(other))
     return len(one & other) / smaller if smaller else float(len(one) == len(other))
 

@@ -70,7 +70,7 @@ class Tally:
         return known
 
     def unanswered(self, tasks: Iterable[Task]) -> list[Task]:
-        """Return the tasks that no dialogue answers; for these, no score shows whether the scorer can judge them."""
+        """Return the tasks that no dialogue answers, so that no score shows whether the scorer can judge them."""
         return [task for task in tasks if task.id not in self._answered]
 
     def leave_out(self, task_id: str) -> None:
@@ -106,7 +106,7 @@ class Tally:
 
     @property
     def scores(self) -> list[CellScore]:
-        """The scores of all cells, sorted by task and trial, except those of tasks that the scorer cannot judge."""
+        """The scores of all cells, sorted by task and trial, except the cells of tasks that the scorer cannot judge."""
         counting = (score for score in self._scores if score.task_id not in self._void)
         return sorted(counting, key=lambda score: (score.task_id, score.trial))
 

@@ -26,7 +26,10 @@ from colbench_leaderboard.verify.receipt import Finding, Receipt
 from colbench_leaderboard.verify.shingles import Shingles, containment, pairs, runs
 
 DUPLICATES, ALIKE = "audit.duplicates", "audit.alike"
-"""Rules for dialogues that resemble other entries' dialogues: at least half of a bundle's dialogues, or fewer."""
+"""Rules that a bundle breaks if its dialogues resemble other entries' dialogues.
+
+`DUPLICATES` is for resemblances in at least half of the bundle's dialogues, and `ALIKE` for fewer.
+"""
 MOSTLY, NOTED = 0.5, 0.1
 """Minimum shares of a bundle's dialogues that resemble other entries' dialogues.
 

@@ -28,7 +28,7 @@ from colbench_leaderboard.verify.tally import Tally
 from colbench_leaderboard.verify.transcripts import Transcripts
 
 Seen = Callable[[str, int, int], None]
-"""A function for progress, called with a stage's name, the number of finished dialogues or entries, and the total."""
+"""A progress function, called with a stage's name, the number of finished dialogues or entries, and their total."""
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -87,7 +87,7 @@ class _Verification:
         self.keyless = is_keyless(bundle.lock)
 
     def read(self) -> None:
-        """Check all that requires neither a sandbox nor the human; if the bundle is refused, skip the audits."""
+        """Check everything that needs neither the sandbox nor the human. If the bundle is refused, skip the audits."""
         transcripts = Transcripts(self.bundle.digest, self.settings.against)
         try:
             for number, (cell, task) in enumerate(self._cells(), start=1):

@@ -85,7 +85,7 @@ READINGS: dict[str, tuple[str, Callable[..., list[Scores]]]] = {
 
 
 def estimators(name: str, critic: Reader, reference: Reader) -> Iterator[Estimator]:
-    """Yield the estimators that use a critic; a critic with a value head needs no reference model."""
+    """Yield the estimators that use a critic. A critic with a value head is used without the reference model."""
     key = f"{critic.key} {reference.key}"
     if critic.score == "value":
         yield Estimator(

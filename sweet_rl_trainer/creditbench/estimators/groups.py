@@ -64,7 +64,10 @@ def grpo(groups: Sequence[Group], turn: int, hidden: int) -> list[float]:  # noq
 
 
 def mt_grpo(groups: Sequence[Group], turn: int, hidden: int) -> list[float]:
-    """Return each candidate's GRPO advantage. For a question, add the advantage of the reward for this turn alone."""
+    """Return each candidate's GRPO advantage.
+
+    If the candidate is a question, add the group-relative advantage of the reward for this turn alone.
+    """
     asked = [
         [len(each.told[turn]) / hidden for each in group if turn < len(each.told)]
         for group in groups
@@ -124,7 +127,7 @@ def _sampled(player: Player, random: Random, limit: int) -> Dialogue:
 
 
 def _through(player: Player, random: Random, state: BenchState, candidate: Candidate) -> Dialogue:
-    """Sample a dialogue that has the state's turns, then the candidate."""
+    """Sample a dialogue of the state's turns, the candidate and, if the candidate is a question, a continuation."""
     before, known = list[Facts](), frozenset[str]()
     for question in state.said:
         told = player.told(question) - known
@@ -143,7 +146,7 @@ def _told(turns: Sequence[PlayedTurn]) -> tuple[Facts, ...]:
 
 
 def _standard(group: Sequence[float]) -> float:
-    """Return the first value's difference from the mean, in standard deviations."""
+    """Return how many standard deviations the first value of the group is above the mean of the group."""
     return (group[0] - fmean(group)) / (pstdev(group) + SMALL)
 
 

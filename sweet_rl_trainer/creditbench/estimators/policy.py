@@ -62,7 +62,10 @@ def pmi(bench: Bench, policy: Reader) -> list[Scores]:
 
 
 def self_teacher(bench: Bench, policy: Reader) -> list[Scores]:
-    """Return how much more likely each candidate becomes if the model is told every open decision at the start."""
+    """Return how much the mean log-probability of each candidate's tokens rises with an informed prompt.
+
+    In this prompt, the request tells the model every open decision.
+    """
     told = opening(bench.task, "all")
     return _differences(bench, policy, informed_replies(bench, policy, told))
 
@@ -91,7 +94,7 @@ def scaled_gain(bench: Bench, policy: Reader, benches: Sequence[Bench]) -> list[
 
 
 def line(policy: Reader, benches: Sequence[Bench]) -> Line:
-    """Return the reward as a linear function of the gain Φ(o) − Φ(o_1), fitted to the best answers of all states.
+    """Return the reward as a linear function of the gain Φ(o) − Φ(o_1), fitted to the best answers in all states.
 
     Raises NoScaleError in the same cases as `scaled_gain`.
     """
@@ -149,7 +152,10 @@ def _state(task: Task, state: BenchState, policy: Reader) -> State:
 def _potentials(
     bench: Bench, policy: Reader, potential: Potential
 ) -> Iterator[tuple[BenchState, float | None, list[float | None]]]:
-    """Yield each state, its potential Φ, and Φ after each of its candidates; a candidate that is an answer keeps Φ."""
+    """Yield each state, the state's potential Φ, and the potential after each of the state's candidates.
+
+    A candidate that is an answer leaves the potential unchanged.
+    """
     for state in bench.states:
         here = _state(bench.task, state, policy)
         later = [

@@ -59,9 +59,9 @@ class Reader:
 
         Args:
             folder: The model, or adapters.
-            base: The model whose tokenizer is used, and to which the adapters, if any, belong.
+            base: The base model of the adapters, if any; in any case, the model whose tokenizer is used.
             cache: The folder of computed values.
-            system: The system prompt: "" for no prompt, None for the built-in one of the task's domain.
+            system: The system prompt: "" for no prompt, None for the built-in prompt of the task's domain.
         """
         self._folder, self._base, self._cache = folder, base, cache
         self._system = system
@@ -111,7 +111,7 @@ class Reader:
         )
 
     def sums(self, groups: Sequence[Sequence[Example]]) -> list[list[float]]:
-        """Return each example's weighted sum of log-probabilities or values, by group.
+        """Return, for each group, each example's weighted sum of log-probabilities or of values.
 
         The examples of a group may share a prefix.
         """
@@ -179,7 +179,7 @@ def lengths(examples: Examples) -> list[tuple[int, ...]]:
 
 
 def earlier_replies(task: Task, state: BenchState, reader: Reader) -> Example | None:
-    """Return an example of the earlier turns after a statement of the reference; None in the first turn.
+    """Return an example with a statement of the reference and then the earlier turns; None in the first turn.
 
     The agent's tokens have weight 1.
     """

@@ -26,7 +26,7 @@ def facts(bench: Bench, told_later: float) -> list[Scores]:
 
 
 def facts_told(bench: Bench) -> list[Scores]:
-    """Return the advantages under the potential Φ = share of the open decisions that the human has revealed."""
+    """Return the advantages under the potential Φ that is the share of open decisions that the human has revealed."""
     table = guess_table(bench.task)
     hidden = max(1, len(table.hidden)) if table else 1
     return [

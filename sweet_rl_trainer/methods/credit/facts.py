@@ -131,7 +131,7 @@ class GuessTable:
 
 
 def _chance(told: int, of: int, each: float) -> float:
-    """Return the probability that, of `of` facts, a given set of `told` facts is revealed and the others are not.
+    """Return the probability that exactly a given set of `told` facts is revealed, out of `of` facts.
 
     Each fact is revealed independently with probability `each`.
     """

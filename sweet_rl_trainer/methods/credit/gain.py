@@ -40,7 +40,7 @@ class GainPotential:
         Args:
             reference: Scorer for π_ref; its cache finds values by the content of the input.
             chat: The tokenizer and chat template of π_ref.
-            budget: Maximum number of tokens in one row of a batch, which determines memory use.
+            budget: Maximum number of tokens in one row of a batch; this number determines memory use.
             max_length: Maximum number of tokens of a state plus the privileged information c.
         """
         self._reference = reference
@@ -49,7 +49,7 @@ class GainPotential:
         self._max_length = max_length
 
     def __call__(self, states: Sequence[State]) -> list[float | None]:
-        """Return Φ (0 or less) of each state; the prefix shared by consecutive states of a task is computed once."""
+        """Return Φ (0 or less) of each state. A prefix that consecutive states of a task share is computed once."""
         examples = [told_example(state, self._chat) for state in states]
         fit = [number for number, each in enumerate(examples) if len(each.ids) <= self._max_length]
         groups = [
@@ -65,8 +65,8 @@ class GainPotential:
 def rows(examples: Sequence[Example], budget: int) -> Iterator[list[list[Example]]]:
     """Yield groups of consecutive examples, each example as `packing.Parts`.
 
-    A group has at most `budget` tokens, or only one example. The common prefix of an example and the previous
-    example is counted once.
+    A group has at most `budget` tokens, unless it is a single longer example. A prefix that an example shares with the
+    previous example is counted once.
     """
     from sweet_rl_trainer.model.packing import common_beginning
 
@@ -85,7 +85,7 @@ def rows(examples: Sequence[Example], budget: int) -> Iterator[list[list[Example
 
 
 def told_example(state: State, chat: Chat) -> Example:
-    """Return the tokens of a state, then of the task's reference as the agent's answer.
+    """Return the tokens of a state, followed by the tokens of the task's reference as the agent's answer.
 
     The token weights give a mean over the tokens of the reference.
     """

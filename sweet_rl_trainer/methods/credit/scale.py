@@ -4,7 +4,7 @@
 
 R is a dialogue's reward, o_T the dialogue before its answer, and o_1 the request alone. Φ' is the expected reward of an
 answer now, under the policy that wrote the dialogues, and the credit of a question is the increase of this expectation.
-Φ' orders questions as Φ does. It is also a potential, so the credits of a dialogue still telescope. `facts` with p > 0
+Φ' orders questions as Φ does. Φ' is also a potential, so the credits of a dialogue still telescope. `facts` with p > 0
 uses the line fitted at p = 0, because Φ_p is a mean of values of Φ_0, and a line maps means to means. With `relative`
 (for `gain`), Φ(o) − Φ(o_1) replaces Φ(o), because the likelihood of a reference before the dialogue differs between
 tasks and says little about the dialogue.

@@ -1,1 +1,1 @@
-"""The critic: diagnosis before an actor is trained on its scores, and examples for a critic that sees pages."""
+"""Two parts for critics: the diagnosis before an actor is trained, and the examples for a critic that sees pages."""

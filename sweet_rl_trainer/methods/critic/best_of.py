@@ -79,7 +79,7 @@ class DialogueCurve(Struct, frozen=True, kw_only=True):
     """
 
     curve: tuple[BestOf, ...]
-    """Points for n = 1, 2, 4, … as long as each of the `tasks` has n dialogues."""
+    """Points for n = 1, 2, 4, …, up to the largest such n for which each of the `tasks` has n dialogues."""
     tasks: int
     left_out: int
     """Number of tasks with fewer than two scored dialogues."""

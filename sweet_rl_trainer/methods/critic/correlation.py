@@ -39,10 +39,10 @@ def correlation(scores: Sequence[float], sizes: Sequence[float]) -> Correlation:
 
 
 def within(groups: Iterable[tuple[Sequence[float], Sequence[float]]]) -> Correlation:
-    """Return the correlation of scores with sizes within turns; a group has the scores and sizes for one turn.
+    """Return the correlation of scores with sizes within turns. Each group has the scores and sizes for one turn.
 
-    Ranking compares only candidates of the same turn. So scores and sizes are centered by turn, and ranks are computed
-    within a turn.
+    Ranking compares only candidates of the same turn. So the means of a turn are subtracted from its scores and sizes,
+    and ranks are computed within a turn.
     """
     import numpy as np
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sweet_rl_trainer.methods.ranking.turns import Scored
 
 TOO_MUCH = 0.5
-"""Threshold above which a correlation (its absolute value) or a share of states raises an alarm."""
+"""Threshold above which the absolute value of a correlation, or a share of states, raises an alarm."""
 
 DIAGNOSIS = "diagnosis.json"
 """Name of the file with the diagnosis, in the stage's folder."""
@@ -51,7 +51,7 @@ def pair_accuracy(pairs: Sequence[PairExample], scores: Sequence[tuple[float, fl
 
 
 class Diagnosis(Struct, frozen=True, kw_only=True):
-    """Measures of a critic on held-out dialogues and ranked candidates; a measure that was not taken is None."""
+    """Measures of a critic on held-out dialogues and ranked candidates; a measure that was not computed is None."""
 
     accuracy: Interval
     pairs: int

@@ -52,15 +52,15 @@ class DiagnoseSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """
 
     questions: Count = 4
-    """Maximum number of further questions to compare with the answer when everything is known."""
+    """Maximum number of further questions that are compared with the right answer when every decision is known."""
     continuations: Annotated[int, Meta(ge=0)] = 0
-    """Number of continuations of each sampled candidate, for its Monte-Carlo return; 0 skips this measure."""
+    """Number of continuations from which a candidate's Monte-Carlo return is computed; 0 skips this measure."""
     turns: Count = 50
     """Maximum number of turns at which candidates are continued."""
     candidates: Annotated[int, Meta(ge=2)] = 4
     """Maximum number of candidates that are continued at a turn."""
     agent: str = ""
-    """The agent that continues the dialogues; "" for the agent of the first run."""
+    """The agent that continues the dialogues; "" means the agent of the first run."""
     seed: int = 0
 
 
@@ -215,7 +215,7 @@ class Asked(Struct, frozen=True, kw_only=True):
         tasks: Mapping[str, Task],
         missing: dict[Part, str],
     ) -> Preference | None:
-        """Return the critic's preference in states where every decision is known.
+        """Return how often the critic prefers questions to the right answer, in states where every decision is known.
 
         If no state qualifies or can be scored, return None and write the reason to `missing`.
         """

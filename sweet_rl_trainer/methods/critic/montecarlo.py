@@ -35,10 +35,13 @@ class Returns(Struct, frozen=True, kw_only=True):
 
 
 class Agreement(Struct, frozen=True, kw_only=True):
-    """The agreement of scores with returns among the candidates of a turn. Each task counts the same."""
+    """The agreement of scores with returns among the candidates of a turn. Each task has the same weight."""
 
     pairwise: Interval
-    """Share of pairs of different returns in which the higher return has the higher score; equal scores count half."""
+    """Share of pairs in which the candidate with the higher return has the higher score.
+
+    Pairs with equal scores count half, and pairs with equal returns are left out.
+    """
     spearman: Interval
     """Rank correlation of scores and returns within a turn, over the turns in which both vary."""
     turns: int
@@ -55,7 +58,9 @@ def sample_turns(
     candidates: int,
     seed: int = 0,
 ) -> list[tuple[Scored, list[int]]]:
-    """Draw at most `turns` turns, and from each at most `candidates` scored candidates with different wordings.
+    """Draw at most `turns` turns, and at most `candidates` scored candidates of each turn.
+
+    The drawn candidates of a turn differ in wording.
 
     The candidates are returned as indices. `tasks` is keyed by task hash. A turn is drawn only if its task is in
     `tasks` and at least two of its scored candidates differ in wording.
@@ -84,7 +89,9 @@ def compare(
     count: int,
     dropped: Counter[str] | None = None,
 ) -> list[Returns]:
-    """Return the score and the return of each sampled candidate; the return is the mean reward of its continuations.
+    """Return the score and the return of each sampled candidate.
+
+    The return is the mean reward of the candidate's continuations.
 
     `sample` is the result of `sample_turns`, and `count` is the number of continuations of a candidate. A candidate
     without a score, or without a continuation that has a reward, is left out and counted in `dropped`. Raises UserError
@@ -158,7 +165,10 @@ def agree(scores: tuple[float, float], returns: tuple[float, float]) -> float | 
 
 
 def _distinct(scored: Scored) -> list[int]:
-    """Return the indices of the scored candidates; of candidates with the same wording, only the first is scored."""
+    """Return the indices of the scored candidates that differ in wording.
+
+    Of several scored candidates with the same wording, only the first is included.
+    """
     first: dict[str, int] = {}
     for number, (reply, score) in enumerate(
         zip(scored.candidates.replies, scored.scores, strict=True)

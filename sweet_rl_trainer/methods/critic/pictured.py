@@ -2,9 +2,9 @@
 
 OUT/pictures/NAME.png     the pictures of all examples, shrunk (`data.pictures`)
 
-As for every critic, the examples are pairs of dialogues; here, the processor of the critic's own model encodes them.
-Each pair has its own row, padded to the longer of its dialogues. Examples contain the pictures' digests, so another
-browser may produce other examples, although the key of the stage stays the same.
+As for every critic, the examples are pairs of dialogues. The processor of the critic's own model encodes them. Each
+pair has its own row, padded to the length of the pair's longer dialogue. Examples contain the pictures' digests, so
+another browser may produce other examples, although the key of the stage stays the same.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""States with everything known: does the critic prefer another question to the right answer?
+"""States in which every decision is known: does the critic prefer another question to the right answer?
 
 A state is a turn of a held-out dialogue before which the human has stated every hidden decision, in the words of the
 task's facts. So states exist only if tasks have facts and the human uses their words, as the rule-based human does. A
 critic that prefers a question here teaches its actor to keep asking and never to answer.
 
-At each state, the right answer (`ANSWER_MARKER` and the task's reference) is compared with further questions: those
-that agents asked in other dialogues on the task or, if these are too few, on other tasks of its family. Private parts
-of questions, the text up to `OUTPUT:`, are removed, because a reference has no private part.
+At each state, the right answer (`ANSWER_MARKER` and the task's reference) is compared with further questions. Agents
+asked these questions in other dialogues on the task or, if such questions are too few, on other tasks of its family.
+Private parts of questions, the text up to `OUTPUT:`, are removed, because a reference has no private part.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Preference(Struct, frozen=True, kw_only=True):
     """
 
     mean: Interval
-    """The share of states where the questions' mean score is above the answer's: about a half by chance."""
+    """The share of states where the questions' mean score is above the answer's score; by chance, about a half."""
     best: Interval
-    """The share of states where the best question scores above the answer: by chance n / (n + 1) for n questions."""
+    """The share of states where the best question scores above the answer; by chance, n / (n + 1) for n questions."""
     answer: float
     """The mean score of the right answers."""
     question: float
@@ -61,11 +61,11 @@ def known_states(
     seed: int = 0,
     dropped: Counter[str] | None = None,
 ) -> list[Candidates]:
-    """Return the states, each with the right answer as the first reply, then up to `questions` questions.
+    """Return the states. The replies of a state are the right answer and then up to `questions` questions.
 
-    `tasks` is keyed by task hash. The answer is put into a code fence if most recorded answers are. Questions that the
-    dialogue has already asked are excluded. Dialogues without a state, and states for which no question remains, are
-    counted in `dropped`, by reason. Raises UserError if `questions` is below 1.
+    `tasks` is keyed by task hash. The answer is put into a code fence if most recorded answers are in code fences.
+    Questions that the dialogue has already asked are excluded. Dialogues without a state, and states for which no
+    question remains, are counted in `dropped`, by reason. Raises UserError if `questions` is below 1.
     """
     if questions < 1:
         raise UserError(f"states: `questions` is {questions}; expected at least 1")
@@ -130,7 +130,7 @@ def preference(scored: Sequence[Scored]) -> Preference | None:
 
 
 def still_hidden(trajectory: Trajectory, task: Task) -> Iterator[int]:
-    """Yield, for each turn, the number of facts that are still hidden before it."""
+    """Yield, for each turn, the number of facts that are still hidden before the turn."""
     opening, *replies = [each.content for each in trajectory.messages if each.role == "user"]
     first = " ".join(fact.statement for fact in facts.told_at_first(task, opening))
     _, *hidden = facts.still_hidden(task, [first, *replies])
@@ -159,7 +159,10 @@ class _Question(Struct, frozen=True, kw_only=True):
 
 
 def _asked(trajectories: Sequence[Trajectory]) -> dict[str, list[_Question]]:
-    """Return the agents' questions by task: all replies except the last of each dialogue, which may be an answer."""
+    """Return the agents' questions, keyed by task.
+
+    The last reply of each dialogue, which may be an answer, is left out.
+    """
     asked: dict[str, list[_Question]] = {}
     for each in trajectories:
         asked.setdefault(each.task_hash, []).extend(

@@ -18,7 +18,7 @@ def is_answer(reply: str) -> bool:
 
 
 class AnswerShares:
-    """The shares of replies that are answers, by role: candidates, chosen or rejected."""
+    """The shares of answers among the replies of each role: candidates, chosen replies and rejected replies."""
 
     def __init__(self) -> None:
         self._replies = Counter[str]()
@@ -31,7 +31,7 @@ class AnswerShares:
             self._answers[role] += is_answer(text)
 
     def said(self) -> dict[str, float]:
-        """Return the share of answers for each role that has replies, by names such as `answers_among_chosen`."""
+        """Return the share of answers for each role that has replies, keyed by names such as `answers_among_chosen`."""
         return {
             f"answers_among_{role}": self._answers[role] / count
             for role, count in self._replies.items()

@@ -25,7 +25,7 @@ from sweet_rl_trainer.methods.ranking.turns import Candidates, Reply, Turn
 
 
 class Sampler(Struct, frozen=True, kw_only=True):
-    """The model and the settings with which replies are sampled. The defaults are those of the paper."""
+    """The model and the settings with which replies are sampled. The defaults are the paper's settings."""
 
     model: str
     """Identity of the model's weights: `model.digest.model_digest`, or the model's name on the server."""
@@ -100,7 +100,10 @@ class CandidateFile:
         self._starts[record.key] = start
 
     def collect(self, turns: Iterable[Turn], keys: Iterable[str]) -> Found:
-        """Return the candidates of these turns; leave out turns without candidates. `keys`: the key of each turn."""
+        """Return the candidates of the given turns; leave out turns without candidates.
+
+        `keys` has the key of each turn.
+        """
         pairs = zip(turns, keys, strict=True)
         return Found(self, [(turn, key) for turn, key in pairs if key in self])
 

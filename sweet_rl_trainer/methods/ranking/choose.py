@@ -30,10 +30,10 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 Loss = Literal["dpo", "nll"]
 """The actor's loss: DPO on pairs, or the NLL of the chosen replies, without the rejected ones."""
 Imitate = Literal["chosen", "successes"]
-"""The chosen replies that are included in the NLL: all of them, or only successful answers."""
+"""The chosen replies whose NLL is part of the loss: all chosen replies, or only successful answers."""
 
 ROUNDING = 1e-6
-"""Maximum difference between scores that count as equal, because of float32 rounding."""
+"""Maximum difference between two scores that count as equal; float32 rounding causes such differences."""
 
 CANDIDATE = ", candidate "
 """Separator between the name of a turn and the number of a reply."""
@@ -90,9 +90,9 @@ def _allowed(scores: dict[int, float], rule: Rule, margin: float) -> list[Choice
 
 
 def no_pairs(turns: int, dropped: Counter[str]) -> NoPairsError:
-    """Return the error for `turns` ranked turns of training dialogues, none of which has a pair.
+    """Return the error for the case that no ranked turn of a training dialogue has a pair.
 
-    `dropped` counts the turns, candidates and pairs left out, by reason.
+    `turns` is the number of ranked turns. `dropped` counts the turns, candidates and pairs left out, by reason.
     """
     said = (
         f"none of {turns} ranked turns has a pair left for training"

@@ -1,4 +1,4 @@
-"""Credit by consequence as scores: each candidate is sent once, and the human answers it once.
+"""Scores that are credit by consequence. Each candidate is sent once; no dialogue continues after the human's reply.
 
 | the candidate | its score |
 |---|---|
@@ -6,8 +6,8 @@
 | ends the dialogue, as an answer or at the turn limit | R − Φ(o_t) |
 
 Φ is a potential of the dialogue o_t before turn t (`methods.credit`), R the dialogue's reward, and κ the cost of a
-question. No dialogue is continued further, so the cost is one message of the human, or one run of the hidden tests, for
-each different candidate. By comparison, a Monte-Carlo return of N continuations costs N dialogues.
+question. So each different candidate costs one message of the human or one run of the hidden tests. By comparison, a
+Monte-Carlo return of N continuations costs N dialogues.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from sweet_rl_trainer.methods.ranking.turns import (
 )
 
 Play = Callable[[list[Opening]], Sequence[Consequence | None]]
-"""A function that returns what follows the last reply of each opening; None if the dialogue was not scored."""
+"""A function that returns, for each opening, what follows its last reply; None if the dialogue was not scored."""
 ByWording = Mapping[str, Consequence | None]
 
 

@@ -20,9 +20,9 @@ class VisionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     model: str
     """A folder, or `OWNER/NAME` or `OWNER/NAME@REVISION` on the Hugging Face Hub. Paper: Qwen2-VL-7B."""
     max_pixels: Count = PIXELS
-    """Maximum number of pixels of a picture; there is an image token for each 28 x 28 pixels. Ours."""
+    """Maximum number of pixels of a picture. Each 28 x 28 pixels become one image token. Ours."""
     read_pages: bool = True
-    """True if the critic also reads the source of the pages it sees; False shortens dialogues. Ours."""
+    """True if the critic reads each page's source in addition to its picture; False shortens dialogues. Ours."""
 
 
 class CriticSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

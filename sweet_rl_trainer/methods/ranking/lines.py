@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def places(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the offset and the text, without newline, of each complete line; yield nothing for a missing file."""
+    """Yield each complete line's offset and text. The text has no newline. A missing file has no lines."""
     if not path.exists():
         return
     start = 0
@@ -19,7 +19,7 @@ def places(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def line_at(path: Path, start: int) -> bytes:
-    """Return the line that starts at an offset, with its newline."""
+    """Return the line that starts at an offset, including the newline."""
     with path.open("rb") as file:
         file.seek(start)
         return file.readline()

@@ -30,8 +30,8 @@ def sample_in_process(
 ) -> Found:
     """Return the candidates of the turns, in order; candidates in the file are not sampled again.
 
-    Each reply has its own seed, so it does not depend on other replies. It is sampled after exactly the tokens that the
-    agent saw; these are the recorded tokens, if they exist. Turns that leave no room for a reply of `max_tokens` in the
+    Each reply has its own seed, so a reply does not depend on other replies. The prompt consists of exactly the tokens
+    that the agent saw: the recorded tokens, if they exist. Turns that leave no room for a reply of `max_tokens` in the
     model's context are left out and counted in `dropped`. The model is put into evaluation mode.
     """
     prompts = [array("i", encode_prompt(turn.trajectory, turn.number, chat)) for turn in turns]
@@ -56,7 +56,7 @@ def sample_in_process(
 
 
 def _batches(missing: Mapping[str, array[int]], size: int) -> Iterator[dict[str, list[int]]]:
-    """Yield batches of prompts of about the same length, so that there is little padding."""
+    """Yield batches of prompts of about the same length, which need little padding."""
     by_length = sorted(missing.items(), key=lambda each: len(each[1]))
     for first in range(0, len(by_length), size):
         yield {key: list(prompt) for key, prompt in by_length[first : first + size]}

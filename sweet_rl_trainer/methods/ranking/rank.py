@@ -110,7 +110,7 @@ def rank(job: Job, recipe: Recipe) -> dict[str, Any]:
 
 
 class _Pairing:
-    """A writer that takes one turn after another, writes the turn's pairs, and counts them."""
+    """A writer that writes the pairs of each turn, one turn after another, and counts the pairs."""
 
     def __init__(self, recipe: Recipe, chat: Chat, inside: Collection[str], turns: int) -> None:
         self._chat = chat
@@ -280,7 +280,7 @@ def _by_consequences(
     scores: Consequences,
     inside: Collection[str],
 ) -> tuple[Sequence[Scores | None], dict[str, float]]:
-    """Return scores from a potential, and the line that maps the potential to the reward ({} without a fit)."""
+    """Return scores from a potential, and the line that maps the potential to the reward; {} if no line is fitted."""
     settings, tasks = recipe.table(RankSettings), tasks_of(recipe.data, job.inputs)
     play = continuations(job, recipe, SAY_ONCE).consequences
 

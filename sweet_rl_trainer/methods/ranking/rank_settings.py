@@ -19,7 +19,7 @@ class RankSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     scores: Preset = "critic"
     continuations: Count = 8
-    """Number of continuations of each candidate, by the agent of the first run; only for the scores `returns`."""
+    """Number of times that the agent of the first run continues each candidate; only for the scores `returns`."""
     cost: NotNegative = 0.01
     """κ, the cost of a question in units of the reward, for the scores `facts` and `gain`. Ours."""
     told_later: Share = 0.5
@@ -35,7 +35,7 @@ class RankSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """True to shift the scores of answers according to the outcomes of the recorded answers (`calibrate`). Ours."""
     seed: int = 0
     row_tokens: Count = 16_384
-    """Maximum number of tokens scored at once, which determines memory use."""
+    """Maximum number of tokens scored in one batch; this number determines memory use."""
 
 
 class ActorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -49,7 +49,7 @@ class ActorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """
     token_weights: WeightRule = "sum"
     imitate: Imitate = "chosen"
-    """The chosen replies whose NLL is in the loss: all of them or, with "successes", only the successful answers.
+    """The chosen replies whose NLL is in the loss: all chosen replies or, with "successes", only successful answers.
 
     "successes" requires the scores `facts` or `gain`. Ours.
     """

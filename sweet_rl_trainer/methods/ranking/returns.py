@@ -1,7 +1,7 @@
 """Monte-Carlo returns as scores of replies, computed from continued dialogues without a critic or a potential.
 
-The score of a reply is the mean reward of dialogues that an agent continues after it. This score is unbiased for every
-reply, but noisy with few continuations.
+The score of a reply is the mean reward of dialogues that an agent continues after the reply. This score is unbiased for
+every reply, but noisy if continuations are few.
 """
 
 from __future__ import annotations

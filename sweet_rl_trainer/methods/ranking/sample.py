@@ -45,15 +45,15 @@ class SampleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     data_fraction: Fraction = 0.1
     """Share of the trajectories at whose turns replies are sampled. Paper."""
     all_answers: bool = False
-    """True to sample also at the answers of dialogues outside `data_fraction`, to compare all answers. Ours."""
+    """True to sample also at the answer turns of dialogues outside `data_fraction`, to compare all answers. Ours."""
     server: str = IN_PROCESS
-    """The place of sampling: `in-process` with transformers, `vllm` on a server that the stage starts, or `MODEL@URL`.
+    """The place of sampling: `in-process` (transformers), `vllm` (a server that the stage starts), or `MODEL@URL`.
 
     A server at `MODEL@URL` must have the model from which training starts, use `model.template_args`, and sample from
     the full distribution (vLLM: `--default-chat-template-kwargs`, `--generation-config=vllm`).
     """
     record_tokens: bool = True
-    """True to keep the tokens that the server sampled.
+    """True to record the tokens that the server sampled.
 
     False for a server that does not return tokens: the replies are tokenized again.
     """
@@ -198,7 +198,7 @@ async def _from_server(
 
 
 def server_args(recipe: Recipe) -> dict[str, Any]:
-    """Return the flags for this stage's server; the chat template gets the same variables as in training."""
+    """Return the flags for this stage's server. They give the chat template the same variables as in training."""
     variables = recipe.model.template_args
     said = {"default_chat_template_kwargs": msgspec.json.encode(variables).decode()}
     return {**(said if variables else {}), **recipe.table(SampleSettings).server_args}

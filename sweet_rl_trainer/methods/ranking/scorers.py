@@ -1,8 +1,8 @@
 """The two models of a ranking, critic and reference; only one is in memory at a time.
 
-They are loaded and run as in training, but always with the attention `ATTENTION`, and their values are stored in the
-training cache. So the scores of an untrained critic are 0. Reference values from training are computed again only if
-training used another attention implementation.
+Both models are loaded and run as in training, but always with the attention implementation `ATTENTION`. Their values
+are stored in the cache of the training. So the scores of an untrained critic are 0. Reference values from training are
+computed again only if training used another attention implementation.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from sweet_rl_trainer.train.reference_cache import ReferenceCache, arithmetic
 from sweet_rl_trainer.train.scorer import Scorer
 
 ATTENTION = "sdpa"
-"""The attention implementation of both models, which can compute the candidates' common prefix once."""
+"""The attention implementation of both models. It can compute the candidates' common prefix only once."""
 
 
 class Scorers:
-    """A context manager that provides two scorers: of the model `base`, and of the critic that was trained from it.
+    """A context manager that provides a scorer for the model `base`, and a scorer for the critic trained from `base`.
 
     On exit, the memory of the models is freed, including GPU memory, because other processes (vLLM, training) need it.
     """
@@ -116,7 +116,7 @@ class Scorers:
 
 
 def trained_digest(folder: Path, base: Path) -> str:
-    """Return the digest that identifies a trained model; for adapters it includes their base."""
+    """Return the digest that identifies a trained model; for adapters, this digest includes the base model."""
     if not is_adapters(folder):
         return model_digest(folder)
     files = [folder / name for name in (ADAPTERS, ADAPTER_WEIGHTS)]

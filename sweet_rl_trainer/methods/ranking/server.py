@@ -18,7 +18,7 @@ from sweet_rl_trainer.methods.ranking.candidates import CandidateFile, Found, Re
 from sweet_rl_trainer.methods.ranking.turns import Reply, Turn
 
 AHEAD = 2
-"""Ratio of started requests to the allowed requests in flight; the surplus waits, so that no slot stays free."""
+"""Number of started requests for each allowed request in flight. The surplus waits, so that no slot stays free."""
 
 
 async def sample_from_server(

@@ -1,4 +1,4 @@
-"""Turns at which candidates are sampled, and candidates as tokens.
+"""Turns at which candidates are sampled, and the conversion of candidates to tokens.
 
 A candidate is its own sequence: the prompt as the agent saw it, then the reply. If it had been the agent's reply,
 training would use the same tokens with the same weights (see `data.tokens`).
@@ -63,7 +63,7 @@ class Scores(Struct, frozen=True, kw_only=True):
     """The scores of a turn's candidates."""
 
     scores: tuple[float | None, ...]
-    """Score of each reply; None if it has no score, for example because it is too long."""
+    """Score of each reply; None for a reply without a score, for example because the reply is too long."""
     lengths: tuple[int, ...]
     """Number of tokens of each reply, including its end token."""
     solved: tuple[bool, ...] = ()
@@ -179,7 +179,9 @@ def by_wording(
     tasks: Mapping[str, Task],
     play: Callable[[list[Opening]], Sequence[T]],
 ) -> Iterator[dict[str, T] | None]:
-    """Yield a dict for each turn. It maps the text of each candidate, without outer whitespace, to its result.
+    """Yield a dict for each turn.
+
+    The dict maps each candidate's text, without outer whitespace, to the candidate's result.
 
     `tasks` is keyed by task hash. If the turn's task is not in `tasks`, None is yielded instead. `play` is called once,
     with an opening for each distinct candidate of each turn: the dialogue up to and including the candidate. `play`

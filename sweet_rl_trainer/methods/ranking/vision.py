@@ -21,10 +21,13 @@ BASE = "critic-model"
 
 
 class Sight:
-    """Pictures of pages for a critic: rendered as the human sees them, shrunk, and stored in a folder."""
+    """Pictures of pages for a critic. Pages are rendered as the human sees them, shrunk, and stored in a folder."""
 
     def __init__(self, settings: VisionSettings, domain: str, base: Path, folder: Path) -> None:
-        """Prepare the camera. `base`: the folder of the critic's model; `folder`: the folder of the pictures."""
+        """Prepare to render pages.
+
+        `base` is the folder of the critic's model, and `folder` is the folder of the pictures.
+        """
         processor = load_processor(base)
         album = Album(folder, processor.image_processor, max_pixels=settings.max_pixels)
         self._camera = Camera(domain, album)

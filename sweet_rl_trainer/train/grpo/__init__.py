@@ -1,1 +1,1 @@
-"""GRPO (arXiv 2402.03300) as a baseline: TRL's trainer, with the dialogues of the harness as its rollouts."""
+"""GRPO (arXiv 2402.03300) as a baseline. TRL's trainer uses dialogues of the harness as rollouts."""

@@ -50,13 +50,13 @@ from sweet_rl_trainer.data.facts import still_hidden
 from sweet_rl_trainer.train.grpo.settings import Scale
 
 REWARD, SETTLED, TURNS = "reward", "settled", "turns"
-"""Fields that rollouts pass to TRL for each dialogue: R, w Φ before each turn, and the turn of each token, from 0."""
+"""Fields that rollouts pass to TRL for each dialogue: R, w Φ before each turn, and each token's turn (from 0)."""
 SMALL = 1e-4
 """Constant added to standard deviations, as in TRL."""
 
 
 def shares_told(rollout: Rollout, task: Task, turns: int) -> list[float]:
-    """Return Φ, the share of hidden facts that have been revealed, before each of `turns` turns.
+    """Return Φ before each of `turns` turns: the share of the hidden facts that have been revealed by then.
 
     Φ stays constant after the dialogue's end, and is 0 if no fact is hidden after the first message.
     """
@@ -86,7 +86,7 @@ def turn_advantages(rewards: Tensor, settled: Tensor, *, group_size: int, scale:
 
 
 def _deviation(groups: Tensor) -> Tensor:
-    """Return the standard deviation in each group, [groups, 1, 1]: the root of the mean variance over the turns.
+    """Return the standard deviation in each group, [groups, 1, 1]: the root of the turns' mean variance.
 
     Without potentials, this is the standard deviation of the rewards.
     """

@@ -1,4 +1,4 @@
-"""The environment of GRPO: dialogues with the harness's human, judged by its scorers, through `colbench.Session`."""
+"""The environment of GRPO: a `colbench.Session` runs and scores dialogues with the harness's human."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Environment:
     def play(
         self, tasks: Sequence[Task], agent: AbstractAsyncContextManager[Any], *, name: str
     ) -> list[Rollout]:
-        """Run a dialogue on each task, all concurrently; return the dialogues, with scores, in the order of the tasks.
+        """Run dialogues on all tasks concurrently; return the dialogues, with their scores, in the order of the tasks.
 
         The key of a dialogue consists of `name` and a number. `agent` is a context manager that is opened for these
         dialogues, and gives a StatefulAgent that returns its tokens. A dialogue has the score 0 if the agent failed,

@@ -25,7 +25,7 @@ from sweet_rl_trainer.data.chat import PROBE, Chat
 
 
 class Said(Struct, frozen=True, kw_only=True):
-    """A sampled reply: its IDs, including the end of the turn, and their log-probabilities if known."""
+    """A sampled reply: its token IDs, including the end of the turn, and their log-probabilities if known."""
 
     ids: tuple[int, ...]
     logprobs: tuple[float, ...] = ()
@@ -122,14 +122,14 @@ class _Speaker:
 
 
 def _with_reply(messages: Sequence[Message], text: str) -> list[Message]:
-    """Return the messages, with `text` in place of the second to last, which is the agent's last reply."""
+    """Return the messages with `text` in place of the agent's last reply, which is the second-to-last message."""
     return [*messages[:-2], Message(role="assistant", content=text), messages[-1]]
 
 
 def after_reply(chat: Chat, messages: Sequence[Message], *, where: str) -> list[int]:
-    """Return the tokens that the template writes between the last reply and the next one.
+    """Return the tokens that the template writes between the last reply and the next reply.
 
-    These include the human's message, which is the last of `messages`.
+    These tokens include the human's message, which is the last of `messages`.
     """
     rest = chat.render(_with_reply(messages, PROBE), where=where).rpartition(PROBE)[2]
     ids: list[int] = chat.tokenizer(rest, add_special_tokens=False).input_ids
@@ -137,7 +137,7 @@ def after_reply(chat: Chat, messages: Sequence[Message], *, where: str) -> list[
 
 
 def continues(chat: Chat, system: str) -> bool:
-    """Return True if each prompt begins with the tokens of the previous prompt and of the reply that followed it.
+    """Return True if each prompt begins with the tokens of the previous prompt and its reply.
 
     The test uses a reply without thoughts. Raises DataError if the template refuses the messages.
     """

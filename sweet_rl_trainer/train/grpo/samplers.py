@@ -34,7 +34,7 @@ Generate = Callable[[list[list[int]]], list[list[int]]]
 
 
 class Rounds:
-    """A sampler that works in rounds: when every unfinished dialogue waits for a reply, it samples a batch of replies.
+    """A sampler that works in rounds: it waits until every unfinished dialogue needs a reply, then samples all replies.
 
     The dialogues in a round, and their order, therefore do not depend on timing. `generate`, which runs in its own
     thread, returns a reply to each prompt. A prompt can have at most `room` tokens. An error of `generate` is raised
@@ -176,7 +176,10 @@ class Server:
             await self._session.close()
 
     async def sample(self, prompt: Sequence[int], dialogue: str) -> Said:  # noqa: ARG002
-        """Return a reply. Raises AgentError for HTTP status 400 (prompt too long), EndpointError for other failures."""
+        """Return a reply.
+
+        Raises AgentError for the HTTP status 400 (prompt too long), and EndpointError for other failures.
+        """
         import aiohttp
 
         if self._session is None:

@@ -1,7 +1,8 @@
 """The row that TRL's trainer gets for a dialogue: its sequences one after another, and a mask of the agent's tokens.
 
 A dialogue is one sequence if every prompt begins with the previous prompt and reply. Otherwise, for example if the chat
-template strips earlier thoughts, each turn is its own sequence (`data.tokens.arrange`), as in every other method.
+template strips earlier thoughts, each turn is its own sequence (`data.tokens.arrange`), as in the other training
+methods.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class DialogueRow(Struct, frozen=True, kw_only=True):
     logprobs: list[float]
     """Log-probabilities of the completion when it was sampled, 0 where `mask` is 0; empty if unknown."""
     turns: list[int]
-    """For each token of the completion: the number (from 0) of the turn in which the agent wrote it; 0 for others."""
+    """Number (from 0) of the turn in which the agent wrote each token of the completion; 0 for other tokens."""
     parts: list[Part]
     """The lengths of the two parts of each sequence."""
 

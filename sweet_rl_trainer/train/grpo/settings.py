@@ -103,7 +103,7 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 def trl_missing() -> str:
-    """Return how to install TRL; "" if it is installed."""
+    """Return instructions for installing TRL; "" if it is installed."""
     if find_spec("trl"):
         return ""
     return "GRPO needs TRL, which is not installed (`pip install 'colbench[train,grpo]'`)"

@@ -1,8 +1,8 @@
 """TRL's trainer for rows with several sequences that are isolated from each other.
 
 For TRL, a dialogue is one row: a prompt, a completion, and one advantage for everything that the agent wrote. (In
-`turn_trainer`, each turn has its own.) The loss, the masks and the means over a dialogue's tokens are TRL's own.
-Only the forward pass differs: it has a row for each sequence of a dialogue (`sequences.DialogueRow`), and the
+`turn_trainer`, each turn has its own advantage.) The loss, the masks and the means over a dialogue's tokens are TRL's
+own. Only the forward pass differs: it has a row for each sequence of a dialogue (`sequences.DialogueRow`), and the
 log-probabilities of these rows are put back in place.
 """
 
@@ -27,7 +27,7 @@ Forward = tuple[Tensor | None, Tensor | None, Tensor | None]
 class DialogueTrainer(GRPOTrainer):  # type: ignore[misc]  # TRL has no types
     """TRL's GRPO trainer, where each row of a batch is a dialogue.
 
-    The `rollout_func` must call `hold` with the sequences of the dialogues that it returns.
+    The `rollout_func` must call `hold` with the lengths of the sequences in each dialogue that it returns.
     """
 
     _parts: Tensor
@@ -92,14 +92,14 @@ class DialogueTrainer(GRPOTrainer):  # type: ignore[misc]  # TRL has no types
 
 
 class Order(Sampler[int]):
-    """A sampler that yields the tasks in the order of TRL's sampler in an uninterrupted run, even after a resume.
+    """A sampler that yields the tasks in the order of an uninterrupted run with TRL's sampler, even after a resume.
 
     TRL draws the order of every pass over the tasks from one random generator, whose state it does not save. After a
     resume, this sampler therefore draws the orders of the completed passes again.
     """
 
     def __init__(self, new: Callable[[], Any], passes: Callable[[], int]) -> None:
-        """Create the sampler. `new` returns a new sampler of TRL, and `passes` the number of completed passes."""
+        """Create the sampler. `new` returns a new TRL sampler, and `passes` returns the number of completed passes."""
         self._new, self._passes = new, passes
 
     def __iter__(self) -> Iterator[int]:
@@ -124,7 +124,7 @@ def _unpadded(ids: Tensor, mask: Tensor) -> Tensor:
 
 
 def _in_rows(values: Tensor | None, parts: Sequence[Sequence[Part]], width: int) -> Tensor | None:
-    """Return one row of values per dialogue, [dialogues, `width`], with 0 outside the dialogue's completions."""
+    """Return one row of values per dialogue, [dialogues, `width`], with 0 for tokens outside completions."""
     if values is None:
         return None
     sequences = iter(values)

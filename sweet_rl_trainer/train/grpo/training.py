@@ -6,8 +6,8 @@ FOLDER/checkpoint-STEP/    transformers' checkpoints
 FOLDER/log.jsonl           a line for each logged step
 FOLDER/model/              the trained model (or adapters), once training is over
 
-TRL calls one function to run the dialogues (`rollout_func`, an experimental feature) and one to get their scores.
-See docs/grpo.md.
+TRL calls one function to run the dialogues (`rollout_func`, an experimental feature) and another function to get the
+dialogues' scores. See docs/grpo.md.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from sweet_rl_trainer.train.grpo.trainer import DialogueTrainer
 
 SEQUENCES = "sequences"
-"""Name of a logged value: the mean number of sequences of a dialogue (`sequences`)."""
+"""Name of a logged value: the mean number of sequences per dialogue (see the module `sequences`)."""
 
 
 class GrpoRecord(Struct, frozen=True, kw_only=True):
@@ -216,7 +216,7 @@ class _Run:
         return Server(address, served, self.chat, settings, concurrency=self.config.concurrency)
 
     def _served(self, trainer: Any) -> str:
-        """Return the model's name on the server; the main process, which has the TRL client, broadcasts this name."""
+        """Return the model's name on the server, which the main process reads from TRL's client and broadcasts."""
         from accelerate.utils import broadcast_object_list
 
         main = trainer.accelerator.is_main_process
@@ -283,7 +283,7 @@ SHARDED = {"FSDP", "DEEPSPEED"}
 
 @contextmanager
 def _as_we_know() -> Iterator[None]:
-    """Silence warnings that `rollout_func` is experimental, and that TRL uses deprecated names of transformers."""
+    """Silence two warnings: that `rollout_func` is experimental, and that TRL uses deprecated names of transformers."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*rollout_func.*experimental", UserWarning)
         warnings.filterwarnings("ignore", ".*gradient_checkpointing.* is deprecated", FutureWarning)
@@ -343,6 +343,9 @@ def arguments(settings: GrpoSettings, folder: Path) -> Any:
 
 
 def _checkpointing(config: Any) -> str:
-    """Return the name of TRL's option for gradient checkpointing: the new name if TRL has it, as the old one warns."""
+    """Return the name of TRL's option for gradient checkpointing.
+
+    The new name is used if TRL has it, because the old name causes a warning.
+    """
     names = ("activation_checkpointing", "gradient_checkpointing")
     return next(name for name in names if name in config.__dataclass_fields__)

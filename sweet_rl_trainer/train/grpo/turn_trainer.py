@@ -12,7 +12,7 @@ from sweet_rl_trainer.train.grpo.trainer import DialogueTrainer
 
 
 class TurnTrainer(DialogueTrainer):
-    """A GRPO trainer with an advantage for each turn, passed to TRL's loss as an advantage for each token."""
+    """A GRPO trainer with an advantage for each turn; TRL's loss gets it as the advantage of each token in the turn."""
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)

@@ -2,7 +2,7 @@
 
 A family is one folder: `__init__.py` defines `FAMILY`, and `examples.txt` holds its example questions. A folder in
 this package is found without further registration; another package names its folders in the entry-point group
-`colbench.families`. docs/new-family.md shows how to write one.
+`colbench.families`. docs/new-family.md shows how to write a family.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Families(Mapping[str, Family]):
         return len(self._points)
 
     def loadable(self) -> Iterator[Family]:
-        """Yield the families that can be loaded; log a warning for each of the others."""
+        """Yield the families that can be loaded; log a warning for each family that cannot."""
         for name in self:
             try:
                 yield self[name]
@@ -91,7 +91,7 @@ def _load(points: list[EntryPoint]) -> Family:
 
 
 def _with_examples(family: Family, file: Path) -> Family:
-    """Return a copy of the family whose decisions have the example questions from a file.
+    """Return a copy of the family, with the example questions in a file added to its decisions.
 
     Raises DataError, which names the file, if the file cannot be read or has no questions for a decision.
     """
@@ -114,4 +114,4 @@ def _built_in() -> Iterator[EntryPoint]:
 
 
 FAMILIES = Families([*_built_in(), *sorted(entry_points(group=GROUP), key=lambda each: each.name)])
-"""The families of this package in alphabetical order, followed by those of other packages in alphabetical order."""
+"""The families of this package, followed by the families of other packages, both in alphabetical order."""

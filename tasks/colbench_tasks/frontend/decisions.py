@@ -31,7 +31,7 @@ def draw(random: Random) -> dict[str, Choice]:
 
 
 def facts(random: Random, choices: Choices, used: frozenset[str], order: str) -> tuple[Fact, ...]:
-    """Return the human's facts: one for each decision named in `used`, and one for the `order` of the page's parts."""
+    """Return the human's facts: one for each decision in `used`, and one for the `order` of the page's parts."""
     known = [_fact(random, d, choices[d.name]) for d in DECISIONS if d.name in used]
     whole = Choice(option=SECTIONS.options[0], value=order)
     return (*known, _fact(random, SECTIONS, whole))

@@ -17,13 +17,13 @@ CORNERS = {
     "round": ("rounded-xl", "rounded-lg"),
     "pill": ("rounded-3xl", "rounded-full"),
 }
-"""Pairs of Tailwind classes: for the corners of boxes and pictures, and for the corners of buttons and fields."""
+"""Pairs of Tailwind classes: the first for the corners of boxes and pictures, the second for buttons and fields."""
 ROOM = {
     "close": ("py-6", "gap-4", "p-4"),
     "usual": ("py-12", "gap-6", "p-6"),
     "airy": ("py-16", "gap-10", "p-8"),
 }
-"""Tailwind classes for the space around sections, between columns, and in boxes."""
+"""Three Tailwind classes: for the space around sections, for the space between columns, and for the space in boxes."""
 WIDTH = {
     "narrow": "max-w-3xl px-6",
     "medium-wide": "max-w-5xl px-6",
@@ -36,7 +36,7 @@ TITLE = {
     "text-5xl": "text-2xl",
     "text-6xl": "text-3xl",
 }
-"""The size of section titles, by the size of the headline."""
+"""The Tailwind class for the size of section titles, by the class for the size of the headline."""
 
 
 class Design(Struct, frozen=True, kw_only=True):
@@ -44,7 +44,7 @@ class Design(Struct, frozen=True, kw_only=True):
 
     Most fields are named after a decision and hold the code of the chosen option; see `from_choices`. Three decisions
     fill two fields, the first from the code and the second from the value: `accent` fills `tone` and `hue`, `headline`
-    fills `size` and `align`, and `room` fills `room` and `width`. `columns` holds the value.
+    fills `size` and `align`, and `room` fills `room` and `width`. The field `columns` holds its decision's value.
     """
 
     hue: str

@@ -1,8 +1,8 @@
-"""Generation of the frontend tasks of one kind of page from a seed; no two pages are near-duplicates.
+"""Generation of frontend tasks from a seed, for one kind of page. No two pages are near-duplicates.
 
 Any two pages of a kind differ in main color, background, bar, navigation, opening or sections. A page is skipped if it
-does not show its main color, or if it shares too many lines with a page of the same trade. Designs and requests
-belong to the split of the seed, training or test (`colbench_tasks.splits`).
+does not show its main color, or if it shares too many lines with a page of the same trade. All designs and requests
+belong to the seed's split, which is training or test (`colbench_tasks.splits`).
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def stream(kind: Kind, number: int, seed: str) -> Iterator[Task]:
 
 
 def alike(one: frozenset[str], other: frozenset[str]) -> float:
-    """Return the Jaccard index of two pages' lines: 1 for the same lines, 0 for none in common."""
+    """Return the Jaccard index of two pages' lines: 1 if all lines are the same, 0 if they have no line in common."""
     return len(one & other) / len(one | other)
 
 

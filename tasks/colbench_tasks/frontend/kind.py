@@ -23,7 +23,7 @@ class Kind(Struct, frozen=True, kw_only=True):
     extras: Sections
     fewest: int
     most: int
-    """The largest number of extras; `fewest` is the smallest."""
+    """The largest number of extras; `fewest` is the smallest number."""
     titles: tuple[str, ...]
     """Headlines to draw from; if empty, the headline is one of the trade's headlines."""
     requests: tuple[str, ...]
@@ -47,11 +47,11 @@ def kind(
     sells: bool = False,
     fields: str = "",
 ) -> Kind:
-    """Build a kind of page from texts: ` | ` separates `plans`, ` / ` separates `titles`, newlines separate `requests`.
+    """Build a kind of page from texts.
 
-    Spaces separate the names of sections in a plan and in `extras`, and the fields in `fields`. The kind gets the
-    trades in `fields`, or all trades if `fields` is empty. With `sells`, trades whose items have no prices are left
-    out.
+    In these texts, ` | ` separates `plans`, ` / ` separates `titles`, and newlines separate `requests`. Spaces separate
+    section names in each plan and in `extras`, and field names in `fields`. The kind gets the trades of these fields,
+    or all trades if `fields` is empty. With `sells`, trades whose items have no prices are left out.
     """
     wanted = fields.split()
     return Kind(

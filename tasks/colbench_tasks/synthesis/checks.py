@@ -1,6 +1,7 @@
-"""Checks of a draft's code before it is run: one function of the requested name, and ten different calls of it.
+"""Checks of a draft's code before the code is run.
 
-The sources are parsed, never executed.
+The code must have one function of the requested name, and ten different calls of this function. The sources are parsed,
+never executed.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def check_function(reference: str, signature: str) -> ast.FunctionDef:
 
 
 def check_calls(calls: Sequence[str], function: ast.FunctionDef) -> None:
-    """Raise RejectedError unless there are ten calls of the function, all different, with literal arguments.
+    """Raise RejectedError unless there are ten different calls of the function with literal arguments.
 
     Calls with more than `LONGEST_CALLS` characters in total are also rejected.
     """

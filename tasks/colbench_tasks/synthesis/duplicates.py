@@ -1,6 +1,6 @@
-"""Near-duplicates: tasks whose request (or reference) is almost identical to the request (or reference) of another.
+"""Near-duplicates: tasks whose request or reference is almost identical to another task's.
 
-Each text is a set of shingles: runs of three words of the request, and of three tokens of the code. Two sets are
+Each text becomes a set of shingles: runs of three words of the request, and of three tokens of the code. Two sets are
 compared by their Jaccard index: the size of their intersection, divided by the size of their union. Code is normalized
 first: names that the code defines become numbers, and comments, docstrings, annotations and layout are removed.
 
@@ -35,12 +35,13 @@ SHINGLE = 3
 SAME_REQUEST = 0.5
 """Similarity threshold for requests. No two of 400 official requests have a similarity above 0.33."""
 SAME_CODE = 0.8
-"""Similarity threshold for code. Seven of 400 official references reach it: the same formula with other names."""
+"""Similarity threshold for code. Seven of 400 official references reach it, as copies of a formula with other names."""
 FUNCTIONS = 256
 REQUEST_ROWS, CODE_ROWS = 4, 8
 """The number of values in a band, for requests and for code.
 
-MinHash misses 1.6% (requests) or 0.3% (code) of the pairs at the threshold, and at most 0.02% of pairs 0.1 above it."""
+MinHash misses 1.6% (requests) or 0.3% (code) of the pairs at the threshold, and at most 0.02% of the
+pairs whose similarity is 0.1 higher."""
 PRIME = 2**31 - 1
 """A prime for the hash functions; products of two smaller numbers fit into 64 bits."""
 WORD = re.compile(r"\w+")
@@ -62,7 +63,7 @@ class NearDuplicates:
             self._codes.add(task.id, code_shingles(task.hidden.reference))
 
     def like(self, task: Task) -> str:
-        """Describe how similar a task is to the indexed task that it nearly duplicates; "" if it duplicates none."""
+        """Describe the similarity of a task to an indexed task that it nearly duplicates; "" if it duplicates none."""
         found = self._requests.nearest(request_shingles(task.request))
         if found:
             return f"the request has a similarity of {found[1]:.0%} to that of {found[0]}"
@@ -134,12 +135,12 @@ def _functions() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
 
 
 def request_shingles(request: str) -> frozenset[Shingle]:
-    """Return the runs of words in a request up to the signature, ignoring case and punctuation."""
+    """Return the shingles (runs of words) of a request up to its signature, without case and punctuation."""
     return _shingles(WORD.findall(SIGNATURE.split(request)[0].lower()))
 
 
 def code_shingles(source: str) -> frozenset[Shingle]:
-    """Return the shingles (runs of tokens) of a source; it is normalized first if it is valid Python."""
+    """Return the shingles (runs of tokens) of a source, which is normalized first if it is valid Python."""
     with suppress(RejectedError, RecursionError):
         source = ast.unparse(_Renamed().visit(parse(source, "not_a_function")))
     return _shingles(TOKEN.findall(source))

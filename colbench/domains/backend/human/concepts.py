@@ -97,7 +97,7 @@ def telling(text: str) -> list[str]:
 
 
 def asked(text: str) -> dict[str, frozenset[str]]:
-    """Return, for each word in a question that can stand for concepts, these concepts, keyed by the word's stem."""
+    """Return the concepts that the words of a question can stand for, keyed by the word's stem."""
     stems = (stem(word) for word in WORD.findall(text.lower()))
     return {one: CONCEPTS[one] for one in stems if one in CONCEPTS}
 

@@ -273,7 +273,10 @@ def _equal_to(test: ast.expr) -> str | None:
 
 
 def _under(context: Sequence[Context]) -> str:
-    """Describe the context with all conditions in one clause; if that is too long, describe only the innermost part."""
+    """Describe the context with all conditions in one clause.
+
+    If this clause is too long, describe only the innermost part of the context.
+    """
     said = _joined(context)
     return said if len(said) <= LONGEST_CONTEXT else _joined(context[-1:])
 

@@ -55,7 +55,7 @@ LONGEST_HEARD = 20_000
 MOST_QUESTIONS = 20
 """Maximum number of parts of questions (`_parts`) that are considered in one message."""
 NAME_LENGTH = 60
-"""Maximum number of characters in a decision's name that come from its sentence; a number precedes them."""
+"""Maximum number of characters that a decision's name takes from the decision's sentence; a number precedes them."""
 
 
 class CodeHuman:
@@ -180,7 +180,7 @@ class _Matcher:
         return found
 
     def _words(self, question: str) -> list[str]:
-        """Return the significant words of a question: those that are distinctive in general or in this reference."""
+        """Return the words of a question that are distinctive in general or in this reference."""
         general = [word for word in content(question) if word not in NEUTRAL]
         here = [word for word in telling(question) if word in self._spread]
         return list(dict.fromkeys((*general, *here)))

@@ -22,7 +22,7 @@ MOST = 8
 
 
 def defaults(function: Function) -> Iterator[Shape]:
-    """Yield a clause on the default value of each parameter that has one."""
+    """Yield a clause on the default value of each parameter that has a default value."""
     for parameter, value in _with_default(function.args):
         subject = the(parameter.arg)
         if isinstance(value, ast.Constant) and value.value is None:
@@ -193,7 +193,7 @@ def _is(node: ast.expr, name: str) -> bool:
 
 
 def _shape(function: Function, name: str) -> str:
-    """Describe a parameter by its dictionary keys, or else by its first informative use; "" if it has neither."""
+    """Describe a parameter by its dictionary keys, or else by its first informative use; "" without such a use."""
     keys = _keys(function, name)
     if keys:
         return f"a dictionary with {listed(keys[:MOST])}"

@@ -70,7 +70,7 @@ class Speaker:
         return Speaker({**self.names, **names})
 
     def state(self, node: ast.expr, *, negated: bool = False) -> str:
-        """Phrase a condition as a clause, or its opposite if `negated`."""
+        """Phrase a condition as a clause; with `negated`, phrase the opposite of the condition."""
         return state(node, self, negated=negated)
 
     @singledispatchmethod
@@ -174,7 +174,7 @@ class Speaker:
         return [self.say(node) for node in nodes]
 
     def operand(self, node: ast.expr, rank: int = TIGHTEST) -> str:
-        """Phrase an expression for use inside another one, with parentheses if the words alone could be misread.
+        """Phrase an expression for use inside another expression, with parentheses if the words alone could be misread.
 
         Arithmetic that binds at least as tightly as `rank` gets no parentheses.
         """

@@ -1,1 +1,1 @@
-"""The gallery of a frontend design run: its pages as pictures, next to the report."""
+"""The gallery of a frontend design run: pictures of the run's pages, next to the report."""

@@ -85,7 +85,7 @@ class Album:
             ) from cause
 
     def page(self, page: str | None) -> Shot:
-        """Return the picture of a page from the last call of `take`; only a note if `page` is None."""
+        """Return the picture of a page from the last call of `take`, or only a note if `page` is None."""
         return self._shots[self._key(page)] if page else Shot(note=NO_PAGE)
 
     def difference(self, target: str, page: str | None) -> Shot:

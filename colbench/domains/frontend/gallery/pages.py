@@ -1,4 +1,4 @@
-"""`gallery.html`: for each dialogue, the target, every page that was shown, and how the final page differs.
+"""`gallery.html`: for each dialogue, the target, every page shown, and how the final page differs from the target.
 
 Agents' pages are included as pictures and as escaped text, never as markup. The gallery contains no script.
 """
@@ -92,7 +92,7 @@ class Gallery(Mapping[str, str]):
         metrics: Sequence[Metric],
         floors: Mapping[str, str],
     ) -> None:
-        """Set up the gallery. `rollouts`: finished dialogues by task. `metrics` and `floors`: the domain's."""
+        """Set up the gallery. `rollouts`: finished dialogues by task. `metrics`, `floors`: attributes of the domain."""
         self._album, self._config = album, config
         self._tasks, self._rollouts = tasks, rollouts
         self._metrics, self._floors = metrics, floors
@@ -177,7 +177,10 @@ class Gallery(Mapping[str, str]):
         )
 
     def _table(self, score: Score | None) -> tuple[Sequence[str], Mapping[str, Sequence[str]]]:
-        """Return a table's headings (metrics) and rows (the final page, then the floors); empty without metrics."""
+        """Return a table's headings (metrics) and rows (the final page, then the floors).
+
+        Both are empty if the score has none of the gallery's metrics.
+        """
         names = [metric for metric in self._metrics if score and metric.name in score.metrics]
         if score is None or not names:
             return (), {}
@@ -206,7 +209,7 @@ def _planned(task: Task, config: RunConfig, rollouts: Iterable[Rollout]) -> Row:
 
 
 def _linked(here: int, pages: int) -> list[int]:
-    """Return the numbers of the pages that a page links to: the first, the last, and its neighbors."""
+    """Return the numbers of the pages that a page links to: the first page, the last page, and neighboring pages."""
     near = range(here - NEAR, here + NEAR + 1)
     return [n for n in sorted({1, pages, *near}) if 1 <= n <= pages]
 

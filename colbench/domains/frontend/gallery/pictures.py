@@ -19,9 +19,9 @@ CONTRAST = 3
 NEAR = 4
 """Radius, in pixels, of the surroundings with which `_detail` compares a pixel."""
 DETAIL = 8
-"""Gray levels by which one page must have more detail (`_detail`) than the other for its color to be used."""
+"""Gray levels by which a page must exceed the other page in detail (`_detail`) for `TARGET` or `FINAL` to be used."""
 TARGET, FINAL, BOTH = (0, 128, 145), (214, 52, 40), (207, 190, 235)
-"""Colors of areas that only the target has, that only the final page has, and that differ in color."""
+"""Colors of content only on the target, of content only on the final page, and of areas that differ in color."""
 
 
 def thumbnail(picture: bytes) -> bytes:

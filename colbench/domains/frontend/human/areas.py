@@ -42,7 +42,10 @@ def area_differences(scene: Scene) -> Iterator[Difference]:
 
 
 def shade(theirs: str, mine: str) -> str:
-    """Return the name of the color `theirs`; if `mine` has the same name, `a little lighter` or `a little darker`."""
+    """Return the name of the color `theirs`.
+
+    If `mine` has the same name, return `a little lighter` or `a little darker` instead.
+    """
     if name(theirs) != name(mine):
         return name(theirs)
     return f"a little {'lighter' if _light(theirs) > _light(mine) else 'darker'}"

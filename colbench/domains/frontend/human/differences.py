@@ -19,7 +19,7 @@ from colbench.pages.render import Render
 
 _SAME_HEIGHT = 0.03
 _REST = 0.3
-"""Weight of a group's other differences relative to its most severe one."""
+"""Weight of the other differences in a group, relative to the group's most severe difference."""
 
 
 def differences(target: Render, made: Render) -> list[Difference]:

@@ -54,7 +54,7 @@ def _outcome(one: Difference, left: Sequence[Difference]) -> Outcome:
     """Return the outcome of a difference, given the differences `left` on the next page.
 
     The outcome is `worse` if the severity grew by at least the factor `WORSE`, or if the difference concerns a block
-    that this page has and the next page lacks.
+    that the current page has and the next page lacks.
     """
     alike = [other for other in left if other.subjects & one.subjects]
     same = [other.severity for other in alike if other.aspect == one.aspect]

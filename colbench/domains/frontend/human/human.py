@@ -44,7 +44,7 @@ class PageHuman:
         self._renderer = renderer
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
-        """Return the answer to the agent's last message, with a picture of the message's page if it has one.
+        """Return the answer to the agent's last message; if the message has a page, add a picture of this page.
 
         A page that cannot be rendered gets a fixed reply without a picture. Raises SimulatorError if the target cannot
         be rendered, RenderError if the browser fails, RuntimeError if `use_renderer` was not called.

@@ -42,7 +42,7 @@ class Page(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def title(self) -> Block | None:
-        """The largest heading, or the first of several equally large ones; None if the page has no heading."""
+        """The largest heading, or the first of several equally large headings; None if the page has no heading."""
         headings = [block for block in self.content if block.kind == "heading"]
         return max(headings, key=lambda block: block.font_size, default=None)
 
@@ -115,7 +115,7 @@ def area_of(block: Block) -> int:
 
 
 def weight(block: Block, page: Page) -> float:
-    """Return how much a block attracts the eye, 0 to 1: about the square root of its share of a window."""
+    """Return how much a block attracts the eye, 0 to 1: about the square root of the block's share of a window."""
     share = area_of(block) / (max(1, page.width) * SCREEN)
     louder = 1.3 if block.kind == "heading" else 1.0
     return min(1.0, math.sqrt(share) * louder)

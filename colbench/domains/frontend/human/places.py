@@ -15,14 +15,15 @@ _WIDE = 0.6
 _EDGE = 120
 """Distance in pixels within which a block counts as being at the top or the bottom of the page.
 
-In `vertical`, 20% of the page's height counts instead if that is more.
+In `vertical`, the limit is 20% of the page's height if that is a greater distance.
 """
 
 
 def place(block: Block, page: Page, anchors: Sequence[Block]) -> str:
     """Describe where a block is: next to an anchor, at the top, below or above an anchor, or in a cell of a 3 x 3 grid.
 
-    The first of these that fits is used. The anchors are blocks of this page whose text also occurs on the other page.
+    The first description that fits is used. The anchors are blocks of this page whose text also occurs on the other
+    page.
     """
     others = [anchor for anchor in anchors if anchor is not block and anchor.text]
     if block.width < _WIDE * page.width:

@@ -69,7 +69,7 @@ def _across(scene: Scene, band: Sequence[Pair], at: int) -> Iterator[Difference]
 def _shift(theirs: Block, mine: Block, scene: Scene) -> float:
     """Return how many pixels to the right a block should move.
 
-    This is the offset of its left edge, right edge or middle, whichever is closest to 0.
+    This is the offset of the block's left edge, right edge or middle, whichever offset is closest to 0.
     """
     scale = scene.mine.width / scene.theirs.width
     left, right = theirs.x * scale - mine.x, (theirs.x + theirs.width) * scale - mine.x - mine.width

@@ -36,7 +36,7 @@ def missing(scene: Scene) -> Iterator[Difference]:
 def surplus(scene: Scene) -> Iterator[Difference]:
     """Yield a difference for each block on the agent's page that the target lacks.
 
-    The sentence about a paragraph names the surplus heading above it, if it has one.
+    The sentence about a paragraph names the surplus heading above the paragraph, if such a heading exists.
     """
     headings = [block for block in scene.matching.surplus if block.kind == "heading"]
     for block in scene.matching.surplus:

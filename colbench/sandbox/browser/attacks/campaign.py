@@ -172,7 +172,7 @@ class _Lane:
 
 
 def _differences(good: Render, after: Render) -> Iterator[str]:
-    """Yield the first difference between a good page's renders before and after an attack, if any."""
+    """Yield the first difference between a good page's renders before and after an attack; nothing if they agree."""
     if after.outcome != good.outcome:
         yield f"the next page: {after.outcome}"
     elif after.picture != good.picture:

@@ -30,7 +30,8 @@ _TYPES = {
 class Canary:
     """A folder of files, and a server of HTTP and datagrams on the loopback interface; a context manager.
 
-    The server serves the same files by name. The path `never` gets no response, and any other path gets `page.html`.
+    The server serves the folder's files by name. The path `never` gets no response, and any other path gets
+    `page.html`.
     """
 
     def __init__(self) -> None:

@@ -1,9 +1,9 @@
 """The corpus of hostile pages, which is read from `sources/`: one text file for each class.
 
-A file begins with a line that describes its class. Each page follows a line `#### aim: name`, where the aim is what the
-page achieves in an unprotected browser that opens it as a file. In the text, `⟦9: <p>№⟧` means `<p>0` to `<p>8` (such
-repeats may be nested). Words in capitals are placeholders for a `Canary`'s targets, for pieces from `bombs.py`, and for
-a text that is different in each visit.
+A file begins with a line that describes its class. Before each page is a line `#### aim: name`, where the aim is what
+the page achieves in an unprotected browser that opens it as a file. In the text, `⟦9: <p>№⟧` means `<p>0` to `<p>8`
+(such repeats may be nested). Words in capitals are placeholders for a `Canary`'s targets, for pieces from `bombs.py`,
+and for a text that is different in each visit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The sections of a page, between navigation and footer, by name. A section depends only on business and design."""
+"""The sections between the navigation and the footer of a page, by name.
+
+A section depends only on the business and the design.
+"""
 
 from colbench_tasks.frontend.sections import (  # noqa: F401 - the modules register their sections
     figures,

@@ -39,7 +39,7 @@ def lettered(subject: Subject, design: Design) -> str:
 
 @section("boxes with a picture above a name and a sentence", "columns", "card")
 def pictured(subject: Subject, design: Design) -> str:
-    """Build boxes with an offer's picture, name and text."""
+    """Build a grid of boxes, each with an offer's picture, name and text."""
 
     def cell(number: int, item: Item) -> str:
         image = picture(

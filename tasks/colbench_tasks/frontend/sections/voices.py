@@ -89,9 +89,9 @@ def team(subject: Subject, design: Design) -> str:
 
 @section("people one below the other, with a picture on the left of some words each", "corners")
 def people(subject: Subject, design: Design) -> str:
-    """Build rows of the people who work at the business: a picture and, next to it, the name, the role and some words.
+    """Build rows of the people who work at the business: a picture next to the name, the role and some words.
 
-    `team` shows them in boxes without the words.
+    `team` shows the people in boxes, without the words.
     """
     rows = []
     for number, person in enumerate(subject.people[: 3 + subject.variant % 2]):

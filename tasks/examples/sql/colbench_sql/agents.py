@@ -19,7 +19,7 @@ from colbench_sql.tasks import (
 
 
 class Asker:
-    """An agent that asks one question for each open decision, at most `max_questions`, then writes the SQL query."""
+    """An agent that asks at most `max_questions` questions, one about each open decision, then writes the SQL query."""
 
     domains = ("sql",)
 
@@ -27,7 +27,7 @@ class Asker:
         self._max_questions = max_questions
 
     async def reply(self, dialogue: Sequence[Message]) -> str:
-        """Return the next question or the answer, which depend only on the dialogue."""
+        """Return the next question or the answer; the reply depends only on the dialogue."""
         request, *heard = (message.content for message in dialogue if message.role == "user")
         words = recognize(request)
         if words is None:

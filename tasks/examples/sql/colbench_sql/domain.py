@@ -14,7 +14,7 @@ from colbench_sql.scorer import QueryScorer
 
 
 class SQLDomain(Domain):
-    """A domain of queries for reports, scored by the rows that the queries return on hidden databases."""
+    """A domain in which answers are SQL queries, scored by the rows that the queries return on hidden databases."""
 
     name = "sql"
     title = "Reports in SQL"

@@ -1,4 +1,4 @@
-"""The scorer: runs a query on hidden databases and compares its rows with the rows of the reference.
+"""The scorer, which runs a query on hidden databases and compares its rows with the rows of the reference.
 
 The sandbox runs `PROGRAM` with the query as data. The process that runs an answer never contains the expected rows.
 """
@@ -21,7 +21,7 @@ NAME = "databases/default/1"
 MOST_ROWS = 1000
 LONGEST_QUERY = 20_000
 SHOWN = 200
-"""Maximum number of characters to show of the rows that a query returns on a database."""
+"""Maximum number of characters that are shown of a query's rows on one database."""
 PROGRAM = f"""
 import json, sqlite3
 
@@ -106,7 +106,7 @@ def _compare(ordered: bool, wanted: CallResult, found: CallResult) -> Comparison
 
 
 def _rows(result: CallResult) -> list[str]:
-    """Return one string for each row; an empty list if the result does not contain rows."""
+    """Return the rows of a result, each as a string; [] if the result does not contain rows."""
     try:
         return msgspec.json.decode(result.value, type=list[str])
     except msgspec.DecodeError:

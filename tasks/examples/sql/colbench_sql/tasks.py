@@ -55,7 +55,7 @@ class Report(NamedTuple):
 
 
 Words = Mapping[str, str]
-"""The words that replace placeholders such as `$person` in texts, by name."""
+"""The words that replace placeholders such as `$person` in texts, by the placeholder's name."""
 Chosen = Mapping[str, Option]
 """The chosen option of each decision, by the decision's name."""
 
@@ -182,7 +182,10 @@ $tables
 
 
 def load(name: str) -> list[Task]:
-    """Return the tasks of `sql:test` or `sql:train`, which have no common query. Raises UserError for other names."""
+    """Return the tasks of `sql:test` or `sql:train`. Raises UserError for other names.
+
+    No query occurs in both sets.
+    """
     if name not in SETS:
         raise UserError(f"--tasks sql:{name}: unknown set; known: sql:{', sql:'.join(SETS)}")
     return list(_load(name))
@@ -261,7 +264,10 @@ def _fact(decision: Decision, words: Words, chosen: Chosen, stated: Sequence[str
 
 
 def _databases(words: Words, chosen: Chosen, random: Random) -> list[str]:
-    """Return databases on which the reference returns rows; replacing any option changes these rows on at least one."""
+    """Return databases on which the reference returns rows.
+
+    Replacing any option changes these rows on at least one of the databases.
+    """
     others = [
         query(words, {**chosen, decision.name: option})
         for decision in DECISIONS
@@ -278,14 +284,14 @@ def _databases(words: Words, chosen: Chosen, random: Random) -> list[str]:
 
 
 def rows(script: str, queries: Sequence[str]) -> list[list[tuple[object, ...]]]:
-    """Return the results of trusted queries on a database. An agent's queries must run in the sandbox."""
+    """Return the results of trusted queries on a database. An agent's queries must run in the sandbox instead."""
     with closing(sqlite3.connect(":memory:")) as database:
         database.executescript(script)
         return [database.execute(each).fetchall() for each in queries]
 
 
 def _database(words: Words, random: Random) -> str:
-    """Draw a small random database. In many such databases, some decisions do not change the rows of the report."""
+    """Draw a small random database. Some decisions do not affect the report's rows on many such databases."""
     statuses = STATUSES[: random.randint(1, len(STATUSES))]
     months = random.sample(MONTHS[random.choice((0, 12, 18)) :], 5)
     people = random.sample(NAMES, random.randint(3, len(NAMES)))
