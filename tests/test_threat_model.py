@@ -48,7 +48,7 @@ TESTS = {
         "test_a_task_file_replaced_during_the_run_stays_hidden",
         "test_a_task_file_next_to_the_agent_is_unreadable_and_the_run_is_pinned",
     ),
-    "Read or change the run's memory: reference, scorer, human": (
+    "Read or change the reference, scorer or human in the run's memory": (
         "test_an_isolated_agent_reaches_nothing_of_a_task_or_a_run",
         "test_an_isolated_agent_cannot_patch_the_scorer_of_the_run",
     ),
@@ -89,7 +89,7 @@ TESTS = {
         "test_similar_looking_names_are_detected",
         "test_letters_look_like_their_prototypes_in_unicodes_table",
     ),
-    "Read or write other files by an archive or link": (
+    "Read or write files outside the bundle through an archive or a link": (
         "test_arbitrary_bytes_as_an_archive_are_read_or_refused",
         "test_an_archive_with_arbitrary_members_is_read_or_refused",
         "test_a_mutated_archive_is_read_or_refused",
@@ -121,7 +121,7 @@ TESTS = {
         "test_removing_deletes_no_file_through_a_link",
         "test_a_log_with_a_second_hard_link_is_read_but_not_written",
     ),
-    "Run code on a submitter's machine when they push": (
+    "Run code on the machine of a submitter who pushes an entry": (
         "test_hooks_and_settings_of_a_local_repository_do_not_run_on_a_push",
         "test_a_target_that_is_neither_a_folder_nor_a_url_is_refused_and_not_run",
     ),
