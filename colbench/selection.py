@@ -83,8 +83,8 @@ def require_tasks(tasks: Sequence[Task]) -> list[Task]:
     wrong = [repr(each) for each in listed if not isinstance(each, Task)]
     if wrong or not listed:
         raise UserError(
-            "tasks: expected a source, such as 'bundled:backend', or a list of tasks, as colbench.load_tasks(...) "
-            f"returns; got {wrong[0] if wrong else 'an empty list'}"
+            "tasks: expected a source, such as 'bundled:backend', or a list of tasks, such as the result of "
+            f"colbench.load_tasks(...); got {wrong[0] if wrong else 'an empty list'}"
         )
     for number, task in enumerate(listed):
         if not task.id:

@@ -148,8 +148,8 @@ def _task(row: _Row) -> Task:
         raise DataError("`test_cases`: required for a backend task, but missing or empty")
     if domain == FRONTEND and "<" not in row.ground_truth:
         raise DataError(
-            "`ground_truth` is not HTML, but the row is a frontend task; a backend task requires "
-            "`test_cases`, which is missing or empty"
+            "`ground_truth` is not HTML, which a frontend task requires; a backend task requires "
+            "`test_cases`"
         )
     task = Task(
         id=row.id, domain=domain, request=row.problem_description, hidden=hidden, family=row.family
@@ -231,7 +231,7 @@ def task_lines(path: Path) -> dict[str, int]:
 
 
 def _read(path: Path, limit: int | None, malformed: list[str] | None) -> list[tuple[int, Task]]:
-    """Return the tasks of a JSONL file, each after the number of its line; see `read_tasks`."""
+    """Return the tasks of a JSONL file as pairs (line number, task); see `read_tasks`."""
     try:
         with path.open("rb") as lines:
             tasks = list(islice(_decode(lines, path, malformed), limit))

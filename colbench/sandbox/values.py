@@ -96,7 +96,7 @@ def kind(value: bytes) -> str:
         case {**fields}:
             tag = next(iter(fields), "")
             if tag not in _FORMS:
-                raise MalformedValueError("malformed value: unknown form")
+                raise MalformedValueError("malformed value: unknown type tag")
             return tag
         case tree:
             return type(tree).__name__
@@ -155,7 +155,7 @@ class _Normal:
             case {**fields} if len(fields) == 1:
                 ((tag, content),) = fields.items()
                 return _FORMS[str(tag)](self, content)
-        raise ValueError("unknown form")
+        raise ValueError("unknown type tag")
 
     def real(self, number: float) -> str:
         if number != number:  # noqa: PLR0124  # only NaN differs from itself

@@ -37,7 +37,7 @@ class FileLinks:
         self._inside = inside
 
     def list(self, filters: Filters) -> str:
-        """Return the URL of the file with the list for these filters."""
+        """Return the URL of the file that lists the dialogues that match these filters."""
         return f"{'../' if self._inside else ''}{list_file(filters)}"
 
     def dialogue(self, row: Row, filters: Filters) -> str:

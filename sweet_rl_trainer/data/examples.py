@@ -263,7 +263,7 @@ class _Builder:
         if not taken:
             reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
             raise NothingLeftError(
-                f"none of {given} {unit} remains for training ({reasons or 'none was given'})",
+                f"none of {given} {unit} remains for training ({reasons or 'the input is empty'})",
                 dropped=dropped,
                 too_long=self._too_long in dropped,
             )

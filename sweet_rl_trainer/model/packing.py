@@ -140,7 +140,7 @@ def row_budget(groups: Sequence[Group], row_tokens: int) -> int:
 
 
 def packed_length(group: Group, *, share: bool = False) -> int:
-    """Return the number of tokens that a group occupies in a row; with `share`, common prefixes count once."""
+    """Return how many tokens of a packed row a group needs; with `share`, common prefixes count once."""
     sequences = [list(part.ids) for parts in group for part in parts]
     saved = sum(common_beginning(*pair) for pair in pairwise(sorted(sequences))) if share else 0
     return sum(map(len, sequences)) - saved

@@ -68,5 +68,5 @@ class Pixels:
                 return image.convert("RGB")
         except OSError as cause:
             raise DataError(
-                f"{path}: {cause}; delete the folders of the stages critic-data and rank to render the pages again"
+                f"{path}: {cause}; to render the pages again, delete the folders of the stages `critic-data` and `rank`"
             ) from cause

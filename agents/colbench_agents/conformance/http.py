@@ -183,7 +183,7 @@ class HTTPRules:
     async def _once(
         self, scripted: Scripted | None = None, *, ends: bool = True, **unknown: Any
     ) -> None:
-        """Run a dialogue of one turn, with the extra fields `unknown` in the requests; end it only if `ends` is set."""
+        """Run a dialogue of one turn; `unknown`: extra fields of the requests. End it only if `ends` is set."""
         scripted = scripted or Scripted.of(self._known)
         async with self._connect() as client:
             await client.request("POST", "/v1/episodes", scripted.start(**unknown))

@@ -64,8 +64,8 @@ def add_to(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Play until no task is left or the person quits.
 
-    Return 1 if a dialogue is unscored, or if no dialogue of a domain is scored; return 0 otherwise, also if nothing was
-    played.
+    Return 1 if a dialogue is unscored, or if no dialogue of a played domain is scored. Return 0 otherwise, or
+    if nothing was played.
     """
     from colbench.cli.play.keyboard import Keyboard
     from colbench.cli.play.session import PlaySession

@@ -1,7 +1,7 @@
 """The file format of a corpus of attacks: one text file for each class of attacks.
 
-The file `controls.txt` contains honest controls. The first line of a file describes its class. Before each source is a
-line `#### AIM: NAME`.
+The file `controls.txt` contains honest controls. The first line of a file describes its class. A line
+`#### AIM: NAME` precedes each source.
 """
 
 from __future__ import annotations

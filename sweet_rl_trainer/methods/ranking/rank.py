@@ -303,9 +303,9 @@ def _offset(scored: Iterable[Scored], inside: Collection[str]) -> float:
     found = offset(each for each in scored if each.candidates.turn.trajectory.id in inside)
     if found is None:
         raise UserError(
-            "rank.calibrate: the scores of answers cannot be calibrated. This needs successful and failed dialogues "
-            "that end with an answer. The candidates of their last turns must include both answers and other replies, "
-            "and the difference between the mean scores of the two kinds must vary between turns. Set rank.calibrate = "
-            "false, or add such dialogues."
+            "rank.calibrate: the scores of answers cannot be calibrated. Calibration needs successful and failed "
+            "dialogues that end with an answer. Among the candidates of the last turns must be both answers and other "
+            "replies, and the difference between the mean score of the answers and that of the other replies must vary "
+            "between turns. Set rank.calibrate = false, or add such dialogues."
         )
     return found

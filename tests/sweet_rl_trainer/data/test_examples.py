@@ -137,7 +137,9 @@ def test_successes_have_the_required_reward_and_others_are_counted(chat, traject
     assert len(success_examples(dialogues, chat, at_least=0.9, max_length=1000)[0]) == 2
     with pytest.raises(DataError, match=r"none of 2 dialogues remains .*a reward below 1: 2"):
         success_examples(dialogues[1:], chat, max_length=1000)
-    with pytest.raises(DataError, match=r"none of 0 pairs remains for training \(none was given"):
+    with pytest.raises(
+        DataError, match=r"none of 0 pairs remains for training \(the input is empty"
+    ):
         pair_examples([], chat, "sum", max_length=1000)
 
 
