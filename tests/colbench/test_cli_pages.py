@@ -348,9 +348,9 @@ def test_view_shows_the_score_of_each_page_and_the_reason_for_a_zero(run_copy, c
     assert main(["view", "out", "--task", rollout.task_id]) == 0
     printed = capsys.readouterr().out
     assert "page: layout 0." in printed
-    assert "official: not scored; no cosine" in printed
+    assert "official scoring: not scored; no cosine" in printed
     assert main(["view", "blank", "--task", rollout.task_id]) == 0
-    assert "default: 0; no page: there is no page" in capsys.readouterr().out
+    assert "default scoring: 0; no page: there is no page" in capsys.readouterr().out
 
 
 def test_an_unwritable_cache_is_reported_before_the_run_starts(here, capsys, monkeypatch):
