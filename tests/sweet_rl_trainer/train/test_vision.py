@@ -395,6 +395,6 @@ def test_a_missing_picture_is_an_error_that_names_it_and_the_stages_to_delete(
     examples, _ = pairs
     row = lay_out([[examples[0].chosen.examples]])
     (tmp_path / "pictures" / f"{row.pictures[0]}.png").unlink()
-    words = rf"{row.pictures[0]}\.png: .*; delete the folders of the stages `critic-data` and `rank`"
+    words = rf"{row.pictures[0]}\.png: .*; to render .*, delete the folders of the stages `critic-data` and `rank`"
     with pytest.raises(DataError, match=words):
         pixels.of(row)
