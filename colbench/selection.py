@@ -153,12 +153,9 @@ def source_of(folder: RunFolder, record: RunRecord) -> str:
         return place or given
     if given != GIVEN and Path(given).expanduser().exists():
         return given
-    other = ""
-    if given not in (GIVEN, place):
-        path = Path(given).expanduser()
-        other = f", or put a copy at {path}" + (
-            "" if path.is_absolute() else " in the current folder"
-        )
+    copy = Path(given).expanduser()
+    at = f"{copy}" if copy.is_absolute() else f"{copy} in the current folder"
+    other = "" if given in (GIVEN, place) else f", or put a copy at {at}"
     raise UserError(f"{folder.path}: the run's task file {place} does not exist; restore it{other}")
 
 

@@ -148,8 +148,8 @@ def _task(row: _Row) -> Task:
         raise DataError("`test_cases`: required for a backend task, but missing or empty")
     if domain == FRONTEND and "<" not in row.ground_truth:
         raise DataError(
-            "`ground_truth` is not HTML, which a frontend task requires; a backend task requires "
-            "`test_cases`"
+            "`ground_truth` is not HTML, which a frontend task requires; for a backend task, "
+            "add `test_cases`"
         )
     task = Task(
         id=row.id, domain=domain, request=row.problem_description, hidden=hidden, family=row.family

@@ -62,7 +62,7 @@ def write(path, *rows):
         ),
         (
             ROW | {"test_cases": {}},
-            "`ground_truth` is not HTML, .* requires `test_cases`",
+            "`ground_truth` is not HTML, .* for a backend task, add `test_cases`",
         ),
         (
             ROW | {"facts": ROW["facts"] * 2},

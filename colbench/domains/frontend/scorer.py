@@ -165,10 +165,9 @@ class FrontendScorer:
         return {name: await self._compare(page, target) for name, page in pages.items() if page}
 
     async def _other(self, task: Task) -> Render | None:
-        """Return a render of another target of the run, or None if there are none that can be rendered.
+        """Return a render of another target of the run; None if the run has no other target that can be rendered.
 
-        It is the first target after the task's own (after the last target, the first one follows) that differs from it
-        and can be rendered.
+        The targets after the task's own are tried first, then those before it. Equal targets are left out.
         """
         hashes = [each.hash for each in self._targets]
         after = hashes.index(task.hash) + 1 if task.hash in hashes else 0
